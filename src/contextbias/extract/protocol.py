@@ -1,0 +1,55 @@
+"""The seam between the pipeline and a reader: an image in, a raw reading out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from contextbias.tables import OK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """What a reader may know about an image: its file. Prompt, role and condition stay away."""
+
+    image_id: str
+    """For seeding a reader that draws random numbers."""
+    path: Path
+    """The file, absolute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawReading:
+    """What a reader said about one picture."""
+
+    status: str = OK
+    """``ok``, ``refused``, ``truncated``, ``invalid``, ``corrupt`` or ``error``."""
+    reason: str | None = None
+    """Why not ``ok``, in words."""
+    record: dict[str, Any] | None = None
+    """A record of schema version 1 (see schema/records.py); None unless ``ok``."""
+    raw: dict[str, Any] = field(default_factory=dict)
+    """Boxes, confidences, the untouched answer: JSON, kept for ever."""
+
+
+class Reader(Protocol):
+    """One method: a picture in, a raw reading out."""
+
+    parallel: str
+    """``processes`` (heavy on the CPU), ``threads`` (waits or releases the lock) or ``none``."""
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the answers, as JSON; its hash is part of every reading's id."""
+        ...
+
+    def readable(self) -> dict[str, tuple[str, ...] | None]:
+        """Dimension -> the labels that it can tell apart (None: all of them).
+
+        A dimension left out cannot be read: its answers must be ``unknown``.
+        """
+        ...
+
+    def read(self, picture: Picture) -> RawReading:
+        """Read one picture; a failure is a row, not an exception."""
+        ...

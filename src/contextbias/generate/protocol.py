@@ -1,0 +1,76 @@
+"""The seam between the pipeline and an image generator: jobs in, images out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from contextbias.tables import OK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One image to be made; everything that a backend may know about it."""
+
+    image_id: str
+    """Known before the work; see ids.py."""
+    role: str
+    """The prompt's role."""
+    condition: str
+    """The prompt's condition."""
+    text: str
+    """The prompt."""
+    location: str | None
+    """The prompt's location, for backends that draw rather than understand."""
+    activity: str | None
+    """The prompt's activity, likewise."""
+    prompt_id: str
+    """The prompt's id."""
+    seed: int
+    """Decides the picture, together with the prompt and the settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What became of one job."""
+
+    image_id: str
+    """The job's id."""
+    status: str = OK
+    """``ok``, ``blocked`` or ``error``."""
+    reason: str | None = None
+    """Why not ``ok``, in words."""
+    data: bytes | None = None
+    """The encoded file; None unless ``ok``."""
+    suffix: str = ".png"
+    """Extension of the file."""
+    width: int | None = None
+    """Pixels."""
+    height: int | None = None
+    """Pixels."""
+    truth: dict[str, Any] | None = None
+    """The planted record, when the truth is known; stored beside the image."""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    """Versions, effective settings."""
+
+
+class Generator(Protocol):
+    """One method: jobs in, images out.
+
+    A backend is built once a worker from the options in study.toml; unknown or useless options
+    raise ConfigError there.
+    """
+
+    batch_size: int
+    """How many jobs it likes to be given at a time."""
+    parallel: str
+    """``processes`` (heavy on the CPU), ``threads`` (waits for something) or ``none``."""
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the pixels, as JSON; its hash is part of every image's id."""
+        ...
+
+    def generate(self, jobs: Sequence[Job]) -> Iterator[Made]:
+        """Make every job's image, in any order; a job that fails is a row, not an exception."""
+        ...
