@@ -1,0 +1,190 @@
+"""The frozen configuration of a study, read from study.toml.
+
+Every key is documented here; the reference page and the template of ``contextbias init`` are made
+from these docstrings. An unknown key is an error that names the nearest known one.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from contextbias.errors import ConfigError, nearest
+
+CONFIG_VERSION = 1
+"""Version of the layout of study.toml."""
+
+Name = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][\w .+-]*$")]
+"""A name that may stand in a path and in a table."""
+
+RESERVED_NAMES = frozenset({"mean", "all", "planted"})
+"""Names with a meaning of their own in the estimates."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class StudySection(_Section):
+    """What is asked of every generator."""
+
+    name: str = "study"
+    """Title of the study, shown in the report."""
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """Every image's seed is derived from this number."""
+    images_per_prompt: int = Field(default=10, ge=1, le=10_000)
+    """Images (seeds) for each prompt."""
+    seeds: Literal["paired", "independent"] = "paired"
+    """``paired``: the same seeds for every prompt of a role, in every condition and generator.
+    ``independent``: other seeds for every prompt, as in the paper."""
+
+
+class BenchSection(_Section):
+    """Which prompts are asked."""
+
+    bank: str = "contextbench"
+    """``contextbench``, or the path of a context bank in TOML, relative to study.toml."""
+    roles: Literal["all"] | tuple[str, ...] = "all"
+    """Roles of the bank, in any order; ``all`` for every role that it has."""
+
+    @field_validator("roles")
+    @classmethod
+    def _not_empty(cls, value: object) -> object:
+        if isinstance(value, tuple) and not value:
+            raise ValueError('is empty; name at least one role, or write "all"')
+        return value
+
+
+class BackendSection(_Section):
+    """One generator (``[[generators]]``) or one reader (``[[readers]]``)."""
+
+    name: Name
+    """How it is called in tables, paths and the report."""
+    backend: str
+    """Registered name of the backend."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The backend's own options; see its page."""
+
+    @field_validator("name")
+    @classmethod
+    def _not_reserved(cls, value: str) -> str:
+        if value.lower() in RESERVED_NAMES:
+            raise ValueError(f"{value!r} has a meaning of its own in the tables; take another name")
+        return value
+
+
+class CanonicaliseSection(_Section):
+    """How open-vocabulary answers become labels."""
+
+    mapping: str = "pass-through"
+    """``pass-through``: each normalised term is its own label. Or the path of a mapping file,
+    relative to study.toml."""
+
+
+class MeasureSection(_Section):
+    """How labels become numbers."""
+
+    preset: Literal["paper", "strict"] = "paper"
+    """``paper``: the definitions of the paper's text. ``strict``: the corrected ones lead."""
+    people: Literal["primary", "any"] = "primary"
+    """Whose attributes count: the most prominent person's, or any person's."""
+    bootstrap: int = Field(default=1000, ge=0, le=100_000)
+    """Replicates of the role bootstrap; 0 for none."""
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    """Level of tests; intervals have 1 - alpha."""
+    margin_pp: float = Field(default=5.0, gt=0, lt=100)
+    """Largest range, in percentage points, that counts as no change."""
+
+
+class RunSection(_Section):
+    """How the slow stages run; changes no result."""
+
+    workers: int = Field(default=0, ge=0, le=1024)
+    """Worker processes or threads; 0 for one a processor core."""
+    attempts: int = Field(default=3, ge=1, le=100)
+    """How often an item that failed with an error is tried, over all runs."""
+
+
+class StudyConfig(_Section):
+    """The whole of study.toml."""
+
+    version: Literal[1] = CONFIG_VERSION  # type: ignore[assignment]
+    """Version of this layout."""
+    study: StudySection = StudySection()
+    """What is asked of every generator."""
+    bench: BenchSection = BenchSection()
+    """Which prompts are asked."""
+    generators: tuple[BackendSection, ...] = ()
+    """Who draws."""
+    readers: tuple[BackendSection, ...] = ()
+    """Who reads; the first one leads the report."""
+    canonicalise: CanonicaliseSection = CanonicaliseSection()
+    """How open-vocabulary answers become labels."""
+    measure: MeasureSection = MeasureSection()
+    """How labels become numbers."""
+    run: RunSection = RunSection()
+    """How the slow stages run."""
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> StudyConfig:
+        for kind, entries in (("generators", self.generators), ("readers", self.readers)):
+            names = [entry.name for entry in entries]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"{kind}: the name {twice[0]!r} is used twice")
+        return self
+
+
+def load_config(path: Path) -> StudyConfig:
+    """Read and check a study.toml.
+
+    Raises:
+        ConfigError: The file is not TOML, or a key or value is wrong; all faults in one line.
+    """
+    try:
+        return parse_config(path.read_text("utf-8"), where=path.name)
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not UTF-8 text (byte {error.start})", "save it as UTF-8"
+        ) from None
+
+
+def parse_config(text: str, *, where: str = "study.toml") -> StudyConfig:
+    """Parse the text of a study.toml; see `load_config`."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where} is not valid TOML: {error}", "correct that line") from None
+    try:
+        return StudyConfig.model_validate(table)
+    except ValidationError as error:
+        faults = [_describe(fault) for fault in error.errors(include_url=False)]
+        raise ConfigError(f"{where}: {'; '.join(faults)}", "correct it and run again") from None
+
+
+def _describe(fault: Any) -> str:
+    path = [str(part) for part in fault["loc"] if part not in ("tuple[str, ...]",)]
+    key = ".".join(path) or "the file"
+    if fault["type"] == "extra_forbidden":
+        hint = nearest(path[-1], _known_keys(path[:-1]))
+        known = ", ".join(_known_keys(path[:-1]))
+        return f"unknown key {key!r}" + (f" ({hint})" if hint else f" (known here: {known})")
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    seen = fault.get("input")
+    if fault["type"] in ("value_error", "missing") or isinstance(seen, dict | list):
+        return f"{key}: {message}"
+    return f"{key} = {seen!r}: {message}"
+
+
+def _known_keys(path: list[str]) -> list[str]:
+    """Names of the keys of the section at `path`, e.g. ``["generators", "0"]``."""
+    if not path:
+        return list(StudyConfig.model_fields)
+    if path[0] in ("generators", "readers"):
+        return list(BackendSection.model_fields)
+    annotation = StudyConfig.model_fields[path[0]].annotation
+    is_section = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return list(annotation.model_fields) if is_section else []  # type: ignore[union-attr]
