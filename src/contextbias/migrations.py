@@ -35,8 +35,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
             f"{field.name} {_AFFINITY.get(str(field.type), 'TEXT')}" for field in fields(row_class)
         )
         connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {name} "
-            f"({columns}, PRIMARY KEY ({', '.join(key)})) WITHOUT ROWID"
+            f"CREATE TABLE IF NOT EXISTS {name} ({columns}, PRIMARY KEY ({', '.join(key)}))"
         )
     connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
 

@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -286,6 +286,7 @@ def _latest(table: str, key: str) -> str:
     )
 
 
+@cache
 def _structured(row_class: type[Any]) -> frozenset[str]:
     """Names of the fields that are stored as JSON."""
     return frozenset(

@@ -66,7 +66,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratorRow:
-    """One generator with everything that decides its pixels. Table ``generators``; writer: generate."""
+    """A generator with all that decides its pixels. Table ``generators``; writer: generate."""
 
     generator: str
     """Key, with ``fingerprint``. The name in study.toml."""
@@ -124,7 +124,7 @@ class ImageRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderRow:
-    """One reader with everything that decides its answers. Table ``readers``; writer: extract."""
+    """A reader with all that decides its answers. Table ``readers``; writer: extract."""
 
     reader: str
     """Key, with ``fingerprint``. The name in study.toml."""

@@ -1,0 +1,108 @@
+"""The loop of the slow stages: pending items -> batches -> rows in the store.
+
+Nothing here knows what an image or a reading is. An item that failed is a row; a row is in the
+store before its receipt goes; and an interruption loses at most what was under way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contextbias.engines import Task, run_batches
+from contextbias.progress import Progress, shown
+from contextbias.tables import OK
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A row that a worker made, and where its receipt lies."""
+
+    row: Any
+    """A row class of tables.py."""
+    receipt: Path
+    """The receipt's file, dropped once the row is in the store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worklist:
+    """One stage's work for one backend."""
+
+    stage: str
+    """What the user sees: ``generate`` …"""
+    unit: str
+    """What is counted: ``images`` …"""
+    task: Task
+    """What a worker does with a batch; returns `Kept` rows."""
+    items: Sequence[Any]
+    """What is pending, in order."""
+    batch_size: int
+    """How many items a worker is given at a time."""
+    parallel: str
+    """``processes``, ``threads`` or ``none``."""
+    workers: int
+    """How many; 0 for one a core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a worklist came to."""
+
+    done: int
+    """Rows that are in the store now."""
+    failed: int
+    """How many of them are not ``ok``."""
+
+
+def pending(
+    ids: Sequence[str], known: dict[str, tuple[int, str]], *, attempts: int
+) -> Iterator[tuple[int, int]]:
+    """Which items are still to be done.
+
+    An item without a row is; so is one whose latest attempt ended in ``error``, until it was tried
+    `attempts` times. Refusals, blocks and corrupt files are answers, and final.
+
+    Yields:
+        (position in `ids`, number of the next attempt).
+    """
+    for position, key in enumerate(ids):
+        attempt, status = known.get(key, (0, ""))
+        if attempt == 0 or (status == "error" and attempt < attempts):
+            yield position, attempt + 1
+
+
+def work_off(
+    worklist: Worklist,
+    append: Callable[[list[Any]], int],
+    drop: Callable[[list[Path]], None],
+    progress: Progress,
+) -> Outcome:
+    """Run a worklist to its end.
+
+    Args:
+        worklist: The work.
+        append: Puts rows into the store.
+        drop: Removes receipts whose rows are in the store.
+        progress: Is told about every batch.
+    """
+    size = max(1, worklist.batch_size)
+    batches = [
+        worklist.items[start : start + size] for start in range(0, len(worklist.items), size)
+    ]
+    workers = worklist.workers or os.cpu_count() or 1
+    done = failed = 0
+    if not batches:
+        return Outcome(0, 0)
+    with shown(progress, worklist.stage, len(worklist.items), worklist.unit):
+        for kept in run_batches(
+            worklist.task, batches, parallel=worklist.parallel, workers=workers
+        ):
+            append([item.row for item in kept])
+            drop([item.receipt for item in kept])
+            bad = sum(item.row.status != OK for item in kept)
+            done, failed = done + len(kept), failed + bad
+            progress.advance(len(kept), bad)
+    return Outcome(done, failed)
