@@ -1,0 +1,1 @@
+"""Readings: images in, attribute records out, one file a backend."""

@@ -1,0 +1,1 @@
+"""Generators: prompts in, images out; one module a backend, drawing/ for the simulated one."""

@@ -1,0 +1,172 @@
+"""From prompts to jobs, and what a worker does with a batch of them."""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from contextbias import __version__
+from contextbias.errors import ContextBiasError
+from contextbias.files import StudyFiles
+from contextbias.generate.protocol import Job, Made
+from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
+from contextbias.registry import load_generator
+from contextbias.tables import OK, ImageRow, Prompt
+from contextbias.worklist import Kept
+
+TRUTH_SUFFIX = ".truth.json"
+"""The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A job with what the row needs and the backend does not."""
+
+    job: Job
+    """What the backend is given."""
+    prompt: Prompt
+    """Where it comes from."""
+    replicate: int
+    """0 for the first image of the prompt."""
+    attempt: int = 1
+    """Number of this attempt."""
+
+
+def orders_for(
+    prompts: Iterable[Prompt],
+    *,
+    generator: str,
+    fingerprint: str,
+    images_per_prompt: int,
+    study_seed: int,
+    paired: bool,
+) -> Iterator[Order]:
+    """Every image that a study wants from one generator, in the order of its prompts.
+
+    The first image of every prompt comes before the second of any: a run that is cut short has
+    covered all cells.
+    """
+    prompts = list(prompts)
+    for replicate in range(images_per_prompt):
+        for prompt in prompts:
+            seed = image_seed(
+                study_seed, prompt.role, replicate, None if paired else prompt.prompt_id
+            )
+            image_id = content_hash(["image", generator, fingerprint, prompt.prompt_id, seed])
+            job = Job(
+                image_id=image_id,
+                role=prompt.role,
+                condition=prompt.condition,
+                text=prompt.text,
+                location=prompt.location,
+                activity=prompt.activity,
+                prompt_id=prompt.prompt_id,
+                seed=seed,
+            )
+            yield Order(job, prompt, replicate)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateTask:
+    """Built once in each worker: the backend, and where its images go."""
+
+    generator: str
+    """Name in study.toml."""
+    backend: str
+    """Registered name."""
+    options: dict[str, Any]
+    """The backend's options."""
+    fingerprint: str
+    """Hash of the backend's settings."""
+    files: StudyFiles
+    """Where images are kept."""
+
+    def build(self) -> Callable[[Sequence[Order]], list[Kept]]:
+        """Load the backend; the result makes and keeps a batch."""
+        backend = load_generator(self.backend, self.options)
+
+        def work(orders: Sequence[Order]) -> list[Kept]:
+            return [
+                self._keep(order, made, seconds) for order, made, seconds in _made(backend, orders)
+            ]
+
+        return work
+
+    def _keep(self, order: Order, made: Made, seconds: float) -> Kept:
+        path = None
+        if made.status == OK and made.data is not None:
+            path = image_path(self.generator, order, made.suffix)
+            if made.truth is not None:
+                truth = canonical_json(made.truth).encode()
+                self.files.keep(path.rpartition(".")[0] + TRUTH_SUFFIX, truth)
+            self.files.keep(path, made.data)
+        row = self._row(order, made, seconds, path)
+        return Kept(row, self.files.keep_receipt("images", row))
+
+    def _row(self, order: Order, made: Made, seconds: float, path: str | None) -> ImageRow:
+        prompt = order.prompt
+        return ImageRow(
+            image_id=order.job.image_id,
+            attempt=order.attempt,
+            prompt_id=prompt.prompt_id,
+            generator=self.generator,
+            generator_fingerprint=self.fingerprint,
+            role=prompt.role,
+            condition=prompt.condition,
+            variant=f"{prompt.base}/{prompt.variant}",
+            seed=order.job.seed,
+            replicate=order.replicate,
+            status=made.status,
+            reason=made.reason,
+            path=path,
+            sha256=bytes_sha256(made.data) if path and made.data is not None else None,
+            width=made.width,
+            height=made.height,
+            seconds=round(seconds, 4),
+            created_at=utc_now(),
+            provenance={
+                **made.provenance,
+                "contextbias": __version__,
+                "python": platform.python_version(),
+                "host": platform.node(),
+            },
+        )
+
+
+def image_path(generator: str, order: Order, suffix: str) -> str:
+    """Where an image goes, relative to the study: readable, and never shared by two images."""
+    prompt = order.prompt
+    folders = (generator, prompt.condition, prompt.role, f"{prompt.base}_{prompt.variant}")
+    name = f"{order.job.seed}-{order.job.image_id[:8]}{suffix}"
+    return "/".join(["images", *(_in_path(folder) for folder in folders), name])
+
+
+def utc_now() -> str:
+    """The time now, UTC, ISO 8601 to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _in_path(text: str) -> str:
+    return re.sub(r"[^\w.+-]+", "_", text).strip(".") or "_"
+
+
+def _made(backend: Any, orders: Sequence[Order]) -> Iterator[tuple[Order, Made, float]]:
+    """Give the batch to the backend; what it does not answer for, or fails on, is an error row."""
+    waiting = {order.job.image_id: order for order in orders}
+    reason = "the backend returned nothing for this job"
+    began = time.perf_counter()
+    try:
+        for made in backend.generate([order.job for order in orders]):
+            seconds, began = time.perf_counter() - began, time.perf_counter()
+            yield waiting.pop(made.image_id), made, seconds
+    except (ContextBiasError, KeyboardInterrupt):
+        raise
+    except Exception as error:  # noqa: BLE001 - a failing item is a row, whatever failed
+        reason = f"{type(error).__name__}: {error}"
+    for image_id, order in waiting.items():
+        yield order, Made(image_id=image_id, status="error", reason=reason), 0.0
