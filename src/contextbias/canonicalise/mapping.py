@@ -1,0 +1,176 @@
+"""The mapping from surface forms to canonical labels: saved, versioned, hashed, readable."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from contextbias.canonicalise.text import NORMALISATION, normalise
+from contextbias.errors import InputError, nearest
+from contextbias.ids import content_hash
+from contextbias.schema import CODEBOOK_VERSION, DIMENSIONS
+from contextbias.tables import OK, ReadingRow
+
+_OPEN = tuple(d.name for d in DIMENSIONS.values() if d.is_open)
+
+
+@dataclass(frozen=True)
+class LabelMapping:
+    """Which canonical label each surface form of an open-vocabulary dimension stands for.
+
+    Closed vocabularies need none: their labels are canonical already.
+    """
+
+    labels: Mapping[str, Mapping[str, str]]
+    """Dimension -> surface form -> canonical label."""
+    method: str = "pass-through"
+    """How the mapping was made."""
+    normalisation: str = NORMALISATION
+    """Version of the text normalisation."""
+    codebook: str = CODEBOOK_VERSION
+    """Codebook version."""
+
+    def canonical(self, dimension: str, surface: str) -> str:
+        """Look one label up.
+
+        Args:
+            dimension: Name of a dimension.
+            surface: What the reader wrote.
+
+        Returns:
+            The canonical label. A surface form that the mapping lacks is normalised and looked up
+            again, and where that is unknown too, it is its own label.
+        """
+        if dimension not in _OPEN:
+            return surface
+        known = self.labels.get(dimension, {})
+        if surface in known:
+            return known[surface]
+        text = normalise(surface)
+        return known.get(text, text)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Hash of everything that decides a label; the same for the same mapping, always."""
+        return content_hash(self._content())
+
+    def to_json(self) -> bytes:
+        """The file: indented JSON in UTF-8, sorted, the same bytes for the same mapping."""
+        table = {"hash": self.content_hash, **self._content()}
+        return (json.dumps(table, indent=2, ensure_ascii=False) + "\n").encode()
+
+    @classmethod
+    def from_json(cls, data: bytes, *, where: str = "the mapping") -> LabelMapping:
+        """Read a mapping file; ``hash`` may be missing in one written by hand.
+
+        Args:
+            data: The file's bytes.
+            where: What to call it in an error.
+
+        Raises:
+            InputError: Not such a file, or its content was changed under its hash.
+        """
+        table = _parse(data, where)
+        found = cls(
+            labels=_checked_labels(table.get("labels"), where),
+            method=str(table.get("method", "by hand")),
+            normalisation=str(table.get("normalisation", NORMALISATION)),
+            codebook=str(table.get("codebook", CODEBOOK_VERSION)),
+        )
+        if table.get("hash", found.content_hash) != found.content_hash:
+            raise InputError(
+                f"{where} was changed after it was written: its hash is {table['hash']!r}, its "
+                f"content's {found.content_hash!r}",
+                "take the line `hash` out if the change was meant",
+            )
+        return found
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "normalisation": self.normalisation,
+            "codebook": self.codebook,
+            "labels": {
+                name: dict(sorted(self.labels[name].items())) for name in sorted(self.labels)
+            },
+        }
+
+
+def pass_through(readings: Iterable[ReadingRow]) -> LabelMapping:
+    """The mapping that merges spellings only: every surface form seen, to its normalised text.
+
+    Args:
+        readings: Any readings; those without a record add nothing. Their order does not matter.
+    """
+    surfaces: dict[str, set[str]] = defaultdict(set)
+    for reading in readings:
+        if reading.status == OK and reading.record is not None:
+            for name in _OPEN:
+                surfaces[name].update(_surfaces(name, reading.record))
+    return LabelMapping(
+        {name: {text: normalise(text) for text in sorted(surfaces[name])} for name in _OPEN}
+    )
+
+
+def canonical_planted(planted: pl.DataFrame, mapping: LabelMapping) -> pl.DataFrame:
+    """Give planted labels the spelling under which readings are counted.
+
+    Args:
+        planted: Columns generator, role, condition, cohort, dimension, label, p.
+        mapping: The mapping of the readings.
+
+    Returns:
+        The same columns. Labels that become one are taken as different events: their
+        probabilities are combined as ``1 - prod(1 - p)``, so that the result stays in [0, 1].
+    """
+    pairs = planted.select("dimension", "label").unique(maintain_order=True)
+    renamed = [mapping.canonical(name, label) for name, label in pairs.iter_rows()]
+    keys = ["generator", "role", "condition", "cohort", "dimension", "label"]
+    return (
+        planted.join(pairs.with_columns(canonical=pl.Series(renamed, dtype=pl.String)),
+                     on=["dimension", "label"], maintain_order="left")
+        .with_columns(label="canonical")
+        .group_by(keys, maintain_order=True)
+        .agg(p=pl.when(pl.len() == 1).then(pl.col("p").first())
+             .otherwise(1 - (1 - pl.col("p")).product()))
+        .select(planted.columns)
+    )  # fmt: skip
+
+
+def _surfaces(name: str, record: Mapping[str, Any]) -> Iterable[str]:
+    dimension = DIMENSIONS[name]
+    holders = record["people"] if dimension.per_person else [record[dimension.cohort]]
+    for holder in holders:
+        if isinstance(holder[name], list):
+            yield from holder[name]
+
+
+def _parse(data: bytes, where: str) -> dict[str, Any]:
+    try:
+        table = json.loads(data)
+    except ValueError as error:
+        raise InputError(f"{where} is not JSON: {error}", "correct the file") from None
+    if not isinstance(table, dict):
+        raise InputError(f"{where} is a JSON {type(table).__name__}", "it has to be an object")
+    return table
+
+
+def _checked_labels(labels: object, where: str) -> dict[str, dict[str, str]]:
+    if not isinstance(labels, dict):
+        raise InputError(f"{where} has no object `labels`", "write dimension -> surface -> label")
+    for name, pairs in labels.items():
+        if name not in _OPEN:
+            hint = nearest(name, list(_OPEN))
+            raise InputError(
+                f"{where} maps the dimension {name!r}, which has no open vocabulary",
+                hint or f"only {', '.join(_OPEN)} can be mapped",
+            )
+        if not isinstance(pairs, dict) or not all(isinstance(v, str) for v in pairs.values()):
+            raise InputError(f"{where}: {name} is not surface -> label", "both have to be texts")
+    return labels
