@@ -110,6 +110,11 @@ class Study:
         """The frozen configuration."""
         return load_config(self.root / CONFIG_FILE)
 
+    @property
+    def report_path(self) -> Path:
+        """Where the report's page is, or will be."""
+        return self.root / REPORT_FILE
+
     # ---- paid-for rows
 
     def append_prompts(self, rows: Iterable[Prompt]) -> int:

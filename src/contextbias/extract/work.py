@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contextbias.errors import ContextBiasError
-from contextbias.extract.protocol import Picture, RawReading
+from contextbias.extract.protocol import Picture, RawReading, Reader
 from contextbias.files import StudyFiles
 from contextbias.ids import content_hash
 from contextbias.registry import load_reader
@@ -53,6 +53,11 @@ class ExtractTask:
     files: StudyFiles
     """Where images lie and receipts go."""
 
+    def backend_for_scheduling(self) -> Reader:
+        """The backend, built in the driver to ask how it likes to be run; loads nothing heavy."""
+        backend: Reader = load_reader(self.backend, self.options)
+        return backend
+
     def build(self) -> Callable[[Sequence[Question]], list[Kept]]:
         """Load the reader; the result reads and keeps a batch."""
         backend = load_reader(self.backend, self.options)
@@ -89,7 +94,7 @@ def _read(backend: Any, question: Question, root: Path) -> RawReading:
         reading: RawReading = backend.read(picture)
     except (ContextBiasError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001 - a failing item is a row, whatever failed
+    except Exception as error:  # a failing item is a row, whatever failed
         return RawReading(status="error", reason=f"{type(error).__name__}: {error}")
     if reading.status != OK:
         return reading

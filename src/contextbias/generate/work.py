@@ -13,7 +13,7 @@ from typing import Any
 from contextbias import __version__
 from contextbias.errors import ContextBiasError
 from contextbias.files import StudyFiles
-from contextbias.generate.protocol import Job, Made
+from contextbias.generate.protocol import Generator, Job, Made
 from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
 from contextbias.registry import load_generator
 from contextbias.tables import OK, ImageRow, Prompt
@@ -85,6 +85,11 @@ class GenerateTask:
     """Hash of the backend's settings."""
     files: StudyFiles
     """Where images are kept."""
+
+    def backend_for_scheduling(self) -> Generator:
+        """The backend, built in the driver to ask how it likes to be run; loads nothing heavy."""
+        backend: Generator = load_generator(self.backend, self.options)
+        return backend
 
     def build(self) -> Callable[[Sequence[Order]], list[Kept]]:
         """Load the backend; the result makes and keeps a batch."""
@@ -166,7 +171,7 @@ def _made(backend: Any, orders: Sequence[Order]) -> Iterator[tuple[Order, Made, 
             yield waiting.pop(made.image_id), made, seconds
     except (ContextBiasError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001 - a failing item is a row, whatever failed
+    except Exception as error:  # a failing item is a row, whatever failed
         reason = f"{type(error).__name__}: {error}"
     for image_id, order in waiting.items():
         yield order, Made(image_id=image_id, status="error", reason=reason), 0.0

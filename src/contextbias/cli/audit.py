@@ -1,0 +1,87 @@
+"""`contextbias audit`: a folder of images becomes a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def audit(
+    images_dir: Annotated[
+        Path,
+        typer.Argument(metavar="IMAGES_DIR", help="Folder of images; nothing in it is changed."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the study [default: NAME-audit]."),
+    ] = None,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            help="What the paths say, e.g. '{generator}/{condition}/{role}/{prompt}/{seed}.png'."
+        ),
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(help="CSV or JSONL: path, role, condition, generator, prompt, seed."),
+    ] = None,
+) -> None:
+    """Read a folder of images with the embedded reader and write a report.
+
+    Offline, on the CPU, without a key. Without a pattern or manifest all images are one group: the
+    report shows distributions and concentration, but no comparison of conditions. The embedded
+    reader sees few dimensions; `contextbias doctor` lists them.
+    """
+    from contextbias.cli.run import finish, make_options, run_stages
+    from contextbias.pipeline import STAGES
+
+    folder = out or Path(f"{images_dir.resolve().name or 'images'}-audit")
+    _make_study(folder, images_dir, pattern, manifest)
+    finish(run_stages(folder, STAGES, make_options()))
+
+
+def _make_study(folder: Path, images_dir: Path, pattern: str | None, manifest: Path | None) -> None:
+    """Make the audit's study, or find it again.
+
+    Raises:
+        InputError: No such folder of images.
+        StudyError: The folder holds another study.
+    """
+    from contextbias.errors import InputError, StudyError
+    from contextbias.generate.folder import scan
+    from contextbias.registry import load_reader
+    from contextbias.store import CONFIG_FILE, Study
+
+    if not images_dir.is_dir():
+        seen = "it is a file" if images_dir.exists() else "no such folder"
+        raise InputError(f"{images_dir} is not a folder of images: {seen}", "give a folder")
+    # Everything that can be wrong is found before the study's folder is made.
+    load_reader("local", {})
+    scan(images_dir, pattern=pattern, manifest=manifest)
+    text = _study_text(images_dir.resolve(), pattern, manifest and manifest.resolve())
+    config = folder / CONFIG_FILE
+    if not config.exists():
+        Study.create(folder, text).close()
+    elif config.read_text("utf-8") != text:
+        raise StudyError(
+            f"{folder} holds a study of other images or another pattern", "choose another --out"
+        )
+
+
+def _study_text(images_dir: Path, pattern: str | None, manifest: Path | None) -> str:
+    import json
+
+    options = [f"source = {json.dumps(str(images_dir))}"]
+    if pattern is not None:
+        options.append(f"pattern = {json.dumps(pattern)}")
+    if manifest is not None:
+        options.append(f"manifest = {json.dumps(str(manifest))}")
+    return (
+        "# Made by `contextbias audit`.\n\n"
+        f"[study]\nname = {json.dumps(f'Audit of {images_dir.name}')}\n\n"
+        f'[[generators]]\nname = "images"\nbackend = "folder"\n'
+        f"options = {{ {', '.join(options)} }}\n\n"
+        '[[readers]]\nname = "local"\nbackend = "local"\n'
+    )

@@ -1,0 +1,197 @@
+"""`contextbias run` and the commands of the single stages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from contextbias.pipeline import Done, Options
+    from contextbias.store import Study
+
+StudyFolder = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="A study folder, with its study.toml.")
+]
+Limit = Annotated[
+    int | None,
+    typer.Option(min=0, help="At most N new images, and at most N new readings.", metavar="N"),
+]
+Roles = Annotated[str | None, typer.Option(help="Only these roles, separated by commas.")]
+Generators = Annotated[str | None, typer.Option(help="Only these generators, by name.")]
+Preset = Annotated[
+    str | None, typer.Option(help="paper or strict: overrides study.toml for this run.")
+]
+
+_SHOWN_FAILURES = 20
+
+
+def run(
+    study: StudyFolder,
+    until: Annotated[
+        str | None, typer.Option(metavar="STAGE", help="Stop after this stage.")
+    ] = None,
+    limit: Limit = None,
+    roles: Roles = None,
+    generators: Generators = None,
+    preset: Preset = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+) -> None:
+    """Run a study: make what is missing, read it, measure it, write the report.
+
+    Safe to stop at any moment (Ctrl-C, a crash, a power cut) and to run again: nothing that was
+    made is made twice, and a finished study is left as it is.
+    """
+    from contextbias.pipeline import stages_until
+
+    stages = stages_until(until)
+    options = make_options(limit, roles, generators, preset)
+    if dry_run:
+        _print_plan(study)
+        return
+    finish(run_stages(study, stages, options))
+
+
+def generate(
+    study: StudyFolder, limit: Limit = None, roles: Roles = None, generators: Generators = None
+) -> None:
+    """Make the images that are missing."""
+    finish(
+        run_stages(study, ("bench", "generate"), make_options(limit, roles, generators)),
+        report=False,
+    )
+
+
+def extract(
+    study: StudyFolder, limit: Limit = None, roles: Roles = None, generators: Generators = None
+) -> None:
+    """Read the images that have not been read."""
+    finish(run_stages(study, ("extract",), make_options(limit, roles, generators)), report=False)
+
+
+def canonicalise(study: StudyFolder) -> None:
+    """Turn readings into attributes: one row a fact."""
+    finish(run_stages(study, ("canonicalise",), make_options()), report=False)
+
+
+def measure(study: StudyFolder, preset: Preset = None) -> None:
+    """Turn attributes into estimates: one row a number."""
+    finish(run_stages(study, ("measure",), make_options(preset=preset)), report=False)
+
+
+def report(study: StudyFolder) -> None:
+    """Write the report: one page, and its tables."""
+    finish(run_stages(study, ("report",), make_options()))
+
+
+def make_options(
+    limit: int | None = None,
+    roles: str | None = None,
+    generators: str | None = None,
+    preset: str | None = None,
+) -> Options:
+    """Options of the pipeline from words of the command line.
+
+    Raises:
+        ConfigError: No such preset.
+    """
+    from contextbias.errors import ConfigError
+    from contextbias.pipeline import Options
+    from contextbias.progress import for_terminal
+
+    if preset not in (None, "paper", "strict"):
+        raise ConfigError(f"there is no preset {preset!r}", "take paper or strict")
+    return Options(
+        limit=limit,
+        roles=_names(roles),
+        generators=_names(generators),
+        preset=preset,
+        progress=for_terminal(),
+    )
+
+
+def run_stages(folder: Path, stages: Sequence[str], options: Options) -> Study:
+    """Open a study, run stages, say what each did; returns the study, closed.
+
+    Raises:
+        typer.Exit: 130, when interrupted.
+    """
+    from contextbias.pipeline import run as run_pipeline
+    from contextbias.store import Study
+
+    with Study.open(folder, writing=True) as study:
+        try:
+            done = run_pipeline(study, stages, options)
+        except KeyboardInterrupt:
+            options.progress.say(
+                "interrupted; what was finished is kept: run the same command again to go on"
+            )
+            raise typer.Exit(130) from None
+    _print_done(done)
+    return study
+
+
+def finish(study: Study, *, report: bool = True) -> None:
+    """Print the report's path, then list what failed.
+
+    Raises:
+        Incomplete: Some items failed.
+    """
+    from contextbias.errors import Incomplete
+    from contextbias.pipeline import failures
+    from contextbias.store import Study as Opened
+
+    with Opened.open(study.root) as reopened:
+        failed = failures(reopened)
+    if report and study.report_path.is_file():
+        print(study.report_path)
+    for failure in failed[:_SHOWN_FAILURES]:
+        _say(f"  {failure.status}: {failure.what}: {failure.reason}")
+    if len(failed) > _SHOWN_FAILURES:
+        _say(f"  and {len(failed) - _SHOWN_FAILURES:,} more")
+    if failed:
+        items = "item" if len(failed) == 1 else "items"
+        raise Incomplete(
+            f"finished, but {len(failed):,} {items} failed (listed above)",
+            "they count as missing, with their reason, in every number of the report",
+        )
+
+
+def _print_done(done: Sequence[Done]) -> None:
+    for stage in done:
+        _say(f"{stage.stage:<13}{stage.note}")
+    if not any(stage.new for stage in done):
+        _say("Everything was done already.")
+
+
+def _print_plan(folder: Path) -> None:
+    from contextbias.pipeline import status
+    from contextbias.store import Study
+
+    with Study.open(folder) as study:
+        state = status(study)
+    images, readings = state["images"], state["readings"]
+    made = sum(count for key, count in images.items() if key != "wanted")
+    read = sum(count for key, count in readings.items() if key != "wanted")
+    readers = len(study.config.readers)
+    print(f"prompts   {state['prompts']:,}")
+    left = images["wanted"] - made
+    print(f"images    {images['wanted']:,} wanted, {made:,} there, {left:,} to make")
+    wanted = images["wanted"] * readers
+    print(f"readings  {wanted:,} wanted, {read:,} there, {max(wanted - read, 0):,} to make")
+    print("nothing was done (--dry-run)")
+
+
+def _names(text: str | None) -> frozenset[str] | None:
+    if text is None:
+        return None
+    return frozenset(word.strip() for word in text.split(",") if word.strip())
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

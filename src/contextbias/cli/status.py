@@ -1,0 +1,46 @@
+"""`contextbias status`: how far a study is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from contextbias.cli.run import StudyFolder
+
+
+def status(
+    study: StudyFolder,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say how far a study is: prompts, images, readings, numbers, report. Changes nothing."""
+    import json
+
+    from contextbias import pipeline
+    from contextbias.store import Study
+
+    with Study.open(Path(study)) as opened:
+        state = pipeline.status(opened)
+    if as_json:
+        print(json.dumps(state, indent=2))
+    else:
+        print("\n".join(_lines(state)))
+
+
+def _lines(state: dict[str, Any]) -> list[str]:
+    lines = [f"{state['name']} ({state['folder']})", f"prompts     {state['prompts']:,}"]
+    for name in ("images", "readings"):
+        counts = dict(state[name])
+        wanted = counts.pop("wanted")
+        there = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "none yet"
+        lines.append(f"{name:<12}{there}; {wanted:,} wanted")
+    if state["kept_but_not_used"]:
+        lines.append(
+            f"            {state['kept_but_not_used']:,} images or attempts of earlier settings "
+            "are kept, and not counted"
+        )
+    lines.append(f"attributes  {'there' if state['attributes'] else 'not yet'}")
+    lines.append(f"estimates   {'there' if state['estimates'] else 'not yet'}")
+    lines.append(f"report      {state['report'] or 'not yet'}")
+    return lines

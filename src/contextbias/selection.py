@@ -1,0 +1,166 @@
+"""What a study's configuration wants, and which stored rows belong to it.
+
+The store keeps everything that was ever paid for. Numbers are made only from rows that the current
+study.toml asks for, and from imported images: so a changed option never mixes with what was made
+before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from contextbias.bench import build_prompts, load_bank
+from contextbias.config import BackendSection
+from contextbias.errors import ConfigError, MissingPart, nearest
+from contextbias.extract.work import reading_id
+from contextbias.generate.work import Order, orders_for
+from contextbias.ids import content_hash
+from contextbias.registry import load_generator, load_reader
+from contextbias.store import Study
+from contextbias.tables import OK, GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
+
+FOLDER = "folder"
+"""The backend of images that exist already."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Everything that the configuration asks for; made once a run."""
+
+    study: Study
+    """Whose configuration."""
+
+    @cached_property
+    def drawn(self) -> tuple[BackendSection, ...]:
+        """The generators that draw; folders of existing images left out."""
+        return tuple(g for g in self.study.config.generators if g.backend != FOLDER)
+
+    @cached_property
+    def folders(self) -> tuple[BackendSection, ...]:
+        """The generators whose images exist already."""
+        return tuple(g for g in self.study.config.generators if g.backend == FOLDER)
+
+    @cached_property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The bank's prompts for the configured roles; none where nothing draws.
+
+        Raises:
+            BankError: An unknown role, or a bank that breaks a rule.
+        """
+        if not self.drawn:
+            return ()
+        bench = self.study.config.bench
+        name = bench.bank if bench.bank == "contextbench" else str(self.study.root / bench.bank)
+        roles = None if bench.roles == "all" else bench.roles
+        return build_prompts(load_bank(name), roles)
+
+    @cached_property
+    def generator_rows(self) -> dict[str, GeneratorRow]:
+        """Name -> settings and fingerprint of each generator that draws."""
+        rows = {}
+        for section in self.drawn:
+            settings = load_generator(section.backend, dict(section.options)).settings()
+            rows[section.name] = GeneratorRow(
+                generator=section.name,
+                fingerprint=content_hash([section.backend, settings]),
+                backend=section.backend,
+                settings=settings,
+            )
+        return rows
+
+    @cached_property
+    def reader_rows(self) -> dict[str, ReaderRow]:
+        """Name -> settings, fingerprint and readable labels of each reader."""
+        return {section.name: self._reader_row(section) for section in self.study.config.readers}
+
+    def _reader_row(self, section: BackendSection) -> ReaderRow:
+        try:
+            backend = load_reader(section.backend, dict(section.options))
+        except MissingPart:
+            # A study that was read elsewhere can be measured and reported here all the same.
+            stored = [
+                row
+                for row in self.study.readers()
+                if (row.reader, row.backend) == (section.name, section.backend)
+            ]
+            if len(stored) != 1:
+                raise
+            return stored[0]
+        settings = backend.settings()
+        return ReaderRow(
+            reader=section.name,
+            fingerprint=content_hash([section.backend, settings]),
+            backend=section.backend,
+            settings=settings,
+            readable=backend.readable(),
+        )
+
+    def orders(
+        self,
+        section: BackendSection,
+        *,
+        roles: Collection[str] | None = None,
+    ) -> list[Order]:
+        """Every image wanted from one generator, finished ones included."""
+        config = self.study.config.study
+        return list(
+            orders_for(
+                [p for p in self.prompts if roles is None or p.role in roles],
+                generator=section.name,
+                fingerprint=self.generator_rows[section.name].fingerprint,
+                images_per_prompt=config.images_per_prompt,
+                study_seed=config.seed,
+                paired=config.seeds == "paired",
+            )
+        )
+
+    @cached_property
+    def image_ids(self) -> frozenset[str]:
+        """Ids of all images that the generators which draw are asked for."""
+        return frozenset(o.job.image_id for section in self.drawn for o in self.orders(section))
+
+    def images(self) -> list[ImageRow]:
+        """Stored images that belong to this configuration, imported ones included."""
+        imported = {
+            (row.generator, row.fingerprint)
+            for row in self.study.generators()
+            if row.backend == FOLDER
+        }
+        return [
+            image
+            for image in self.study.images()
+            if image.image_id in self.image_ids
+            or (image.generator, image.generator_fingerprint) in imported
+        ]
+
+    def readings(self, images: Iterable[ImageRow]) -> list[ReadingRow]:
+        """Stored readings of `images` by the configured readers with their current settings."""
+        ids = {
+            reading_id(row.reader, row.fingerprint, image.image_id, image.sha256 or "")
+            for image in images
+            if image.status == OK
+            for row in self.reader_rows.values()
+        }
+        return [reading for reading in self.study.readings() if reading.reading_id in ids]
+
+
+def check_names(kind: str, asked: Collection[str] | None, known: Iterable[str]) -> None:
+    """Refuse a ``--roles`` or ``--generators`` that names something unknown.
+
+    Raises:
+        ConfigError: Names the unknown word, and the nearest known one.
+    """
+    names = list(known)
+    for word in asked or ():
+        if word not in names:
+            hint = nearest(word, names) or f"known here: {', '.join(names[:20])}"
+            raise ConfigError(f"this study has no {kind} {word!r}", hint)
+
+
+def planted_backends(wanted: Wanted) -> list[tuple[str, Any]]:
+    """Name and backend of each generator that knows its own truth."""
+    backends = [(s.name, load_generator(s.backend, dict(s.options))) for s in wanted.drawn]
+    return [(name, backend) for name, backend in backends if hasattr(backend, "planted")]
