@@ -1,0 +1,140 @@
+"""A context bank: roles, the contexts that belong to them, and everyday ones that do not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from contextbias.bench.language import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A location, as a sentence has it."""
+
+    text: str
+    """With preposition and article: ``in an ice cream parlor``."""
+    preposition: str
+    """``in``."""
+    article: str
+    """``a``, ``an``, ``the`` or empty."""
+    name: str
+    """Without preposition and article: ``ice cream parlor``."""
+    tags: tuple[str, ...] = ()
+    """Kinds of work that the place could belong to; of everyday places only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """Something that a person does, as a sentence has it."""
+
+    text: str
+    """``waiting for a bus``."""
+    at: tuple[str, ...]
+    """Names of the places where it is plausible."""
+    names: tuple[str, ...] = ()
+    """Dimensions that the words spell out beside ``activities``."""
+    tags: tuple[str, ...] = ()
+    """Kinds of work that the activity could belong to; of everyday activities only."""
+
+    @property
+    def name(self) -> str:
+        """Same as the text."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One role with the contexts that belong to it."""
+
+    name: str
+    """Lower case; what ``--roles`` and every table say."""
+    form: str
+    """As a sentence has it: ``CEO``."""
+    soc: str | None
+    """Major group of the 2018 Standard Occupational Classification; None outside of it."""
+    places: tuple[Place, ...]
+    """Related places: the base, its substitute, further ones."""
+    activities: tuple[Activity, ...]
+    """Related activities; the first that fits the base place is the base."""
+    work: frozenset[str] = frozenset()
+    """Tags of everyday contexts that belong to the role's own work."""
+    avoid: frozenset[str] = frozenset()
+    """Names of single everyday contexts that are too close to the role's own work."""
+
+    @property
+    def activity(self) -> Activity:
+        """The base activity: the first that fits the base place."""
+        return next(a for a in self.activities if self.places[0].name in a.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a bank was read from, so that a message can name the line."""
+
+    path: str
+    """The file, as the caller named it."""
+    text: str = field(repr=False)
+    """Its content."""
+
+    def line(self, *, role: int | None = None, value: str | None = None) -> int:
+        """Find a line, counted from 1.
+
+        Args:
+            role: Start at the header of this role, counted from 0; None: at the top.
+            value: Return the first line from there that holds this text in quotes; where there is
+                none, the line of the start.
+        """
+        lines = self.text.splitlines()
+        start = 0
+        if role is not None:
+            headers = [i for i, row in enumerate(lines) if re.match(r"\s*\[\[\s*roles\s*\]\]", row)]
+            start = headers[role] if role < len(headers) else 0
+        if value is not None:
+            for i in range(start, len(lines)):
+                if f'"{value}"' in lines[i] or f"'{value}'" in lines[i]:
+                    return i + 1
+        return start + 1
+
+    def at(self, line: int) -> str:
+        """``file:line``."""
+        return f"{self.path}:{line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """A whole bank."""
+
+    name: str
+    """``contextbench``, or the user's own."""
+    version: str
+    """Changes whenever a prompt changes."""
+    licence: str
+    """SPDX identifier, or words."""
+    seed: int
+    """Decides how everyday contexts are assigned to roles."""
+    language: Language
+    """The language of all its sentences."""
+    phrasings: tuple[str, ...]
+    """Beginnings of a sentence, the base one first."""
+    tags: Mapping[str, str]
+    """Tag -> the kind of work that it stands for."""
+    places: tuple[Place, ...]
+    """The everyday pool of places."""
+    activities: tuple[Activity, ...]
+    """The everyday pool of activities."""
+    roles: tuple[Role, ...]
+    """All roles, in the order in which prompts are listed and contexts are assigned."""
+    source: Source
+    """The file."""
+
+    @property
+    def label(self) -> str:
+        """Name and version, as ``Prompt.bank`` has it."""
+        return f"{self.name} {self.version}"
+
+    @property
+    def role_names(self) -> tuple[str, ...]:
+        """The names of all roles."""
+        return tuple(role.name for role in self.roles)

@@ -1,0 +1,78 @@
+"""The form of a bank's TOML file: which keys a table has, and of which type."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
+
+
+class Table(BaseModel):
+    """A table of the file: unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlaceTable(Table):
+    """One entry of ``everyday.places``."""
+
+    text: Text
+    tags: list[Text] = []
+
+
+class ActivityTable(Table):
+    """One entry of ``everyday.activities``."""
+
+    text: Text
+    at: list[Text] = []
+    names: list[Text] = []
+    tags: list[Text] = []
+
+
+class RoleActivityTable(Table):
+    """One entry of a role's ``activities``."""
+
+    text: Text
+    at: list[Text] = []
+    names: list[Text] = []
+
+
+class RoleTable(Table):
+    """One ``[[roles]]``."""
+
+    name: Text
+    form: Text | None = None
+    soc: Text | None = None
+    work: list[Text] = []
+    avoid: list[Text] = []
+    places: list[Text] = Field(min_length=2)
+    activities: list[RoleActivityTable] = Field(min_length=1)
+
+
+class HeadTable(Table):
+    """``[bank]``."""
+
+    name: Text
+    version: Text
+    language: Text = "en"
+    licence: Text = "not stated"
+    seed: int = Field(0, strict=True)
+    phrasings: list[Text] = Field(min_length=3, max_length=3)
+
+
+class EverydayTable(Table):
+    """``[everyday]``."""
+
+    places: list[PlaceTable] = Field(min_length=2)
+    activities: list[ActivityTable] = Field(min_length=2)
+
+
+class BankTable(Table):
+    """The whole file."""
+
+    bank: HeadTable
+    tags: dict[str, Text] = {}
+    everyday: EverydayTable
+    roles: list[RoleTable] = Field(min_length=1)

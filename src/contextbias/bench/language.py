@@ -1,0 +1,140 @@
+"""What the bench knows of a language: articles, prepositions, and words that a context avoids.
+
+The knowledge is data (``data/languages/*.toml``); another language is another file. Only the choice
+between *a* and *an* is a rule of English, and a language without ``article_by_sound`` has none.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from contextbias.errors import BankError, nearest
+
+_SPELLED_WITH_VOWEL = frozenset("AEFHILMNORSX")
+"""Letters whose names begin with a vowel sound: ay, ee, ef, aitch, eye, el, em, en, oh, ar, ess,
+ex."""
+
+_SPELLED_NUMBER = re.compile(r"8|11(?!\d)|18(?!\d)")
+"""Numbers that begin with a vowel sound: eight…, eleven, eighteen."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One language's data."""
+
+    code: str
+    """File name without extension: ``en``."""
+    name: str
+    """The language's name in English."""
+    articles: tuple[str, ...]
+    """Articles that may stand between a preposition and a place's name."""
+    prepositions: tuple[str, ...]
+    """Prepositions that a place may begin with, longest first."""
+    an: tuple[str, ...]
+    """Beginnings of words that take *an* against their spelling."""
+    a: tuple[str, ...]
+    """Beginnings of words that take *a* against their spelling."""
+    spoken_capitals: frozenset[str]
+    """Capitals that are spoken as a word, not letter by letter."""
+    prepositions_of: Mapping[str, tuple[str, ...]]
+    """Last word of a place's name -> the prepositions that it takes."""
+    words: Mapping[str, frozenset[str]]
+    """Word lists by purpose: demographic, attire, tool, brand, mass, general, function,
+    harmless_labels."""
+
+
+@cache
+def load_language(code: str) -> Language:
+    """Load a language's data.
+
+    Raises:
+        BankError: There is no such language.
+    """
+    folder = files("contextbias.bench").joinpath("data", "languages")
+    known = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
+    if code not in known:
+        hint = nearest(code, known) or f"known are {', '.join(known)}"
+        raise BankError(f"there is no language {code!r}", hint)
+    table = tomllib.loads(folder.joinpath(f"{code}.toml").read_text("utf-8"))
+    sound = table.get("article_by_sound", {})
+    return Language(
+        code=code,
+        name=table["name"],
+        articles=tuple(table["articles"]),
+        prepositions=tuple(sorted(table["prepositions"], key=len, reverse=True)),
+        an=tuple(sound.get("an", ())),
+        a=tuple(sound.get("a", ())),
+        spoken_capitals=frozenset(sound.get("spoken_capitals", ())),
+        prepositions_of={k: tuple(v) for k, v in table["prepositions_of"].items()},
+        words={purpose: frozenset(words) for purpose, words in table["words"].items()},
+    )
+
+
+def indefinite_article(language: Language, phrase: str) -> str:
+    """Choose *a* or *an* by the sound that `phrase` begins with.
+
+    Capitals are spelled out (*a CEO*, *an MRI scan*, *an X-ray*) unless the language lists them as
+    spoken; numbers are read (*an 8-hour shift*); else the longest listed beginning decides, else
+    the first letter.
+
+    Raises:
+        ValueError: `phrase` has no word.
+    """
+    match = _WORD.search(phrase)
+    if match is None:
+        raise ValueError(f"no word in {phrase!r}")
+    first = match.group().split("-")[0].split("’")[0].split("'")[0]
+    if first.isdigit():
+        return "an" if _SPELLED_NUMBER.match(first) else "a"
+    if first.isupper() and first not in language.spoken_capitals:
+        return "an" if first[0] in _SPELLED_WITH_VOWEL else "a"
+    return _by_spelling(language, first.lower())
+
+
+def _by_spelling(language: Language, word: str) -> str:
+    listed = [(len(b), "an") for b in language.an if word.startswith(b)]
+    listed += [(len(b), "a") for b in language.a if word.startswith(b)]
+    if listed:
+        return max(listed)[1]
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def words_of(text: str) -> list[str]:
+    """Split into words, lower case; hyphens and apostrophes inside a word stay."""
+    return [match.group().lower() for match in _WORD.finditer(text)]
+
+
+def content_words(language: Language, text: str) -> frozenset[str]:
+    """Reduce `text` to the stems that carry its sense.
+
+    Articles, prepositions, function words and words too general to matter are left out; a
+    possessive, an *-ing* and a plural *-s* are cut off, so that *drinks* and *drinking* meet.
+    """
+    idle = (
+        language.words["function"]
+        | language.words["general"]
+        | frozenset(language.articles)
+        | frozenset(language.prepositions)
+    )
+    return frozenset(_stem(word) for word in words_of(text) if word not in idle)
+
+
+def _stem(word: str) -> str:
+    word = re.sub(r"['’]s?$", "", word)
+    for ending in ("ing", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def articles_used(text: str) -> Iterator[tuple[str, str]]:
+    """Yield every *a* or *an* in `text` with the rest of the sentence after it."""
+    for match in re.finditer(r"(?<![\w'’-])(an?)\s+(?=(\S.*))", text):
+        yield match.group(1), match.group(2)

@@ -1,0 +1,229 @@
+"""Read a bank from TOML, and say by file and line what keeps it from being one.
+
+This module refuses what cannot be built at all: unknown keys, wrong types, a place without a
+preposition, an activity at a place that is not there. Whether the wording is good is another
+question, see ``check.py``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from contextbias.bench.bank import Activity, Bank, Place, Role, Source
+from contextbias.bench.form import (
+    ActivityTable,
+    BankTable,
+    EverydayTable,
+    HeadTable,
+    PlaceTable,
+    RoleTable,
+    Table,
+)
+from contextbias.bench.language import Language, load_language
+from contextbias.errors import BankError, nearest
+from contextbias.schema import DIMENSIONS
+
+_TABLES: dict[str, type[Table]] = {
+    "bank": HeadTable,
+    "everyday": EverydayTable,
+    "roles": RoleTable,
+    "places": PlaceTable,
+    "activities": ActivityTable,
+}
+
+
+def load_bank(name_or_path: str | Path = "contextbench") -> Bank:
+    """Load a bank that ships with the package, by name, or one's own, by path.
+
+    Args:
+        name_or_path: ``contextbench``, or a TOML file in the same form.
+
+    Raises:
+        BankError: There is no such bank or file, or it is not a bank; the message names file and
+            line where it can.
+    """
+    shipped = _shipped()
+    if str(name_or_path) in shipped:
+        text = (
+            files("contextbias.bench").joinpath("data", f"{name_or_path}.toml").read_text("utf-8")
+        )
+        return _parse(Source(f"{name_or_path}.toml", text))
+    return _parse(Source(str(name_or_path), _read_text(Path(name_or_path), shipped)))
+
+
+@cache
+def _shipped() -> tuple[str, ...]:
+    text = files("contextbias.bench").joinpath("data", "banks.toml").read_text("utf-8")
+    return tuple(tomllib.loads(text)["banks"])
+
+
+def _read_text(path: Path, shipped: Sequence[str]) -> str:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        known = f"{', '.join(shipped)} ships with contextbias; else give the path of a TOML file"
+        hint = nearest(str(path), list(shipped)) or known
+        raise BankError(f"there is no bank {str(path)!r}", hint) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BankError(f"the bank {str(path)!r} cannot be read ({error})") from None
+
+
+def _parse(source: Source) -> Bank:
+    try:
+        table = BankTable.model_validate(tomllib.loads(source.text))
+    except tomllib.TOMLDecodeError as error:
+        raise BankError(f"{source.path} is not TOML: {error}") from None
+    except ValidationError as error:
+        raise _structure_error(source, error) from None
+    language = load_language(table.bank.language)
+    roles = _names_once(source, [_role(source, language, i, r) for i, r in enumerate(table.roles)])
+    bank = Bank(
+        name=table.bank.name,
+        version=table.bank.version,
+        licence=table.bank.licence,
+        seed=table.bank.seed,
+        language=language,
+        phrasings=tuple(table.bank.phrasings),
+        tags=table.tags,
+        places=tuple(
+            _place(source, language, p.text, tags=tuple(p.tags)) for p in table.everyday.places
+        ),
+        activities=tuple(
+            Activity(a.text, tuple(a.at), tuple(a.names), tuple(a.tags))
+            for a in table.everyday.activities
+        ),
+        roles=roles,
+        source=source,
+    )
+    _check_references(bank)
+    return bank
+
+
+def _structure_error(source: Source, error: ValidationError) -> BankError:
+    """Turn the first finding of the validator into a message that names the line."""
+    first = error.errors()[0]
+    where = first["loc"]
+    role = next((p for p in where if isinstance(p, int)), None) if where[0] == "roles" else None
+    key = str(where[-1])
+    line = _line_of_key(source, role, key)
+    path = ".".join(str(part) for part in where if not isinstance(part, int))
+    if first["type"] == "extra_forbidden":
+        table = next((_TABLES[p] for p in reversed(where[:-1]) if p in _TABLES), BankTable)
+        hint = nearest(key, list(table.model_fields))
+        return BankError(f"{source.at(line)}: unknown key {path!r}", hint or "take it out")
+    return BankError(f"{source.at(line)}: {path}: {first['msg'].lower()}")
+
+
+def _line_of_key(source: Source, role: int | None, key: str) -> int:
+    start = source.line(role=role)
+    for i, row in enumerate(source.text.splitlines()[start - 1 :], start):
+        if row.strip().startswith((f"{key} ", f"{key}=", f"[{key}]", f"[[{key}]]")):
+            return i
+    return start
+
+
+def _place(
+    source: Source,
+    language: Language,
+    text: str,
+    *,
+    role: int | None = None,
+    tags: tuple[str, ...] = (),
+) -> Place:
+    for preposition in language.prepositions:
+        if text.startswith(f"{preposition} "):
+            rest = text.removeprefix(f"{preposition} ")
+            first, _, name = rest.partition(" ")
+            if first in language.articles and name:
+                return Place(text, preposition, first, name, tags)
+            return Place(text, preposition, "", rest, tags)
+    line = source.line(role=role, value=text)
+    raise BankError(
+        f"{source.at(line)}: the place {text!r} does not begin with a preposition",
+        "write it as the sentence has it, such as 'in a park'",
+    )
+
+
+def _role(source: Source, language: Language, index: int, table: RoleTable) -> Role:
+    places = tuple(_place(source, language, text, role=index) for text in table.places)
+    everywhere = tuple(place.name for place in places)
+    activities = tuple(
+        Activity(a.text, tuple(a.at) or everywhere, tuple(a.names)) for a in table.activities
+    )
+    for activity in activities:
+        _known(source, activity.at, everywhere, "place of this role", role=index)
+        _known(source, activity.names, list(DIMENSIONS), "dimension", role=index)
+    if not any(places[0].name in activity.at for activity in activities):
+        line = source.line(role=index, value=table.places[0])
+        raise BankError(
+            f"{source.at(line)}: no activity of {table.name!r} fits its first place, "
+            f"{places[0].name!r}",
+            "put a place first at which one of the activities can happen",
+        )
+    return Role(
+        name=table.name,
+        form=table.form or table.name,
+        soc=table.soc,
+        places=places,
+        activities=activities,
+        work=frozenset(table.work),
+        avoid=frozenset(table.avoid),
+    )
+
+
+def _names_once(source: Source, roles: list[Role]) -> tuple[Role, ...]:
+    seen: dict[str, int] = {}
+    for i, role in enumerate(roles):
+        if role.name in seen:
+            first = source.line(role=seen[role.name])
+            raise BankError(
+                f"{source.at(source.line(role=i))}: the role {role.name!r} is there already, "
+                f"in line {first}",
+                "take one of the two out",
+            )
+        seen[role.name] = i
+    return tuple(roles)
+
+
+def _check_references(bank: Bank) -> None:
+    """Every name that an entry refers to is there."""
+    places = [place.name for place in bank.places]
+    contexts = places + [activity.name for activity in bank.activities]
+    for place in bank.places:
+        _known(bank.source, place.tags, list(bank.tags), "tag in [tags]")
+    for activity in bank.activities:
+        _known(bank.source, activity.at, places, "everyday place")
+        _known(bank.source, activity.names, list(DIMENSIONS), "dimension")
+        _known(bank.source, activity.tags, list(bank.tags), "tag in [tags]")
+        if not activity.at:
+            line = bank.source.line(value=activity.text)
+            raise BankError(
+                f"{bank.source.at(line)}: the activity {activity.text!r} has no place",
+                "list the everyday places where it is plausible: at = [...]",
+            )
+    for i, role in enumerate(bank.roles):
+        _known(bank.source, role.work, list(bank.tags), "tag in [tags]", role=i)
+        _known(bank.source, role.avoid, contexts, "everyday context", role=i)
+
+
+def _known(
+    source: Source,
+    given: Iterable[str],
+    known: Sequence[str],
+    what: str,
+    *,
+    role: int | None = None,
+) -> None:
+    for word in sorted(given):
+        if word not in known:
+            line = source.line(role=role, value=word)
+            raise BankError(
+                f"{source.at(line)}: {word!r} is no {what}",
+                nearest(word, list(known)) or f"known are {', '.join(known)}",
+            )
