@@ -1,0 +1,197 @@
+"""Prevalence, range, CCS, homogeneity and verdicts as rows of the estimates table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import polars as pl
+
+from contextbias.measure.cells import (
+    CELL,
+    N_COLUMNS,
+    VERDICTS,
+    X_COLUMNS,
+    Rule,
+    cell_consistency,
+    mean_over_generators,
+)
+from contextbias.schema.codebook import CODEBOOK_VERSION
+from contextbias.stats.proportion import wilson
+from contextbias.tables import CONDITIONS, EstimateRow
+
+ALL = "all"
+"""Condition or cohort of a number that pools all of them."""
+MEAN = "mean"
+"""Generator of a number that goes over all generators."""
+
+_KEYS = ("generator", "role", "cohort", "dimension", "label")
+_TYPES = {"str": pl.String, "bool": pl.Boolean, "float": pl.Float64, "int": pl.Int64}
+_SCHEMA = {row.name: _TYPES[str(row.type).split(" ")[0]] for row in fields(EstimateRow)}
+
+_CONDITIONAL = "conditional"
+# estimand -> (point, verdict, method)
+_COMPARISONS: dict[str, tuple[pl.Expr | None, pl.Expr | None, str | None]] = {
+    "prevalence_unweighted": (pl.col("prevalence_unweighted_pct") / 100, None, None),
+    "range_pp": (pl.col("range_pp"), None, None),
+    "chi2": (pl.col("chi2"), None, "pearson"),
+    "chi2_p": (pl.col("p"), None, "asymptotic"),
+    "chi2_p_exact": (pl.col("p_exact"), None, _CONDITIONAL),
+    "chi2_q": (pl.col("q"), None, "benjamini-hochberg"),
+    "equivalence_p": (pl.col("equivalence_p"), None, "score-tost"),
+    "ccs": (pl.col("ccs"), None, None),
+    "invariant_paper": (None, pl.col("invariant").cast(pl.String), None),
+    "verdict": (None, pl.col("verdict"), None),
+}
+
+
+def consistency_estimates(
+    counts: pl.DataFrame,
+    *,
+    reader: str,
+    preset: str,
+    people: str,
+    margin_pp: float,
+    alpha: float,
+) -> pl.DataFrame:
+    """Every per-cell number about consistency, the means over generators, and the shares.
+
+    - ``prevalence`` of each condition with images and of ``all`` (pooled), with Wilson intervals.
+    - Condition ``all``: ``prevalence_unweighted``, ``range_pp``, ``chi2``, ``chi2_p``,
+      ``chi2_p_exact`` (only where it is needed), ``chi2_q``, ``equivalence_p``, ``ccs``,
+      ``invariant_paper``, ``verdict``. See `cells.cell_consistency` for what they are; n is the
+      number of images of all conditions, ``note`` says why a number is undefined. The family of
+      ``chi2_q`` is the generator.
+    - Generator ``mean``: ``ccs`` (n: generators where it is defined) and ``invariant_generators``
+      (n: generators where the paper's rule could be applied).
+    - ``share_invariant_paper`` and ``share_<verdict>`` per generator and cohort, and over all
+      cohorts: the share of the supported cells with images in two conditions or more, n of them.
+
+    Where no cell has images in two conditions, nothing is compared, and only prevalences are given.
+
+    Args:
+        counts: Columns generator, role, cohort, dimension, label, ``x_<condition>``,
+            ``n_<condition>`` (null: no such condition in the study; 0: images, none of them
+            readable) and n_missing; where there are ``n_missing_<condition>``, they are passed on.
+        reader: Whose readings; one reader at a time.
+        preset: Column of the result.
+        people: Column of the result.
+        margin_pp: Margin in percentage points.
+        alpha: Level of the tests; the Wilson intervals are 95% whatever it is.
+
+    Returns:
+        Columns of `tables.EstimateRow`.
+
+    Raises:
+        ValueError: Counts as in `stats.proportion.counts`, or a margin or level outside its range.
+    """
+    wide = cell_consistency(counts, Rule.of(margin_pp, alpha), family=("generator",))
+    parts = list(_prevalences(wide))
+    if wide.select((pl.col("conditions") >= 2).any()).item():
+        parts += [*_comparisons(wide), *_means(wide), *_shares(wide)]
+    constant: dict[str, str | bool] = {
+        "reader": reader,
+        "preset": preset,
+        "people": people,
+        "corrected": False,
+        "codebook": CODEBOOK_VERSION,
+    }
+    return _as_estimates(pl.concat(parts, how="diagonal"), constant)
+
+
+def _as_estimates(rows: pl.DataFrame, constant: dict[str, str | bool]) -> pl.DataFrame:
+    """Bring rows to the columns and types of the estimates table; a column not set is null."""
+    present = rows.with_columns(pl.lit(value).alias(name) for name, value in constant.items())
+    return present.select(
+        (pl.col(name) if name in present.columns else pl.lit(None)).cast(kind).alias(name)
+        for name, kind in _SCHEMA.items()
+    )
+
+
+def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """One frame a condition, then the pooled one; conditions that the study lacks have no rows."""
+    pooled = wide.with_columns(
+        x_all=pl.sum_horizontal(X_COLUMNS), n_all=pl.sum_horizontal(N_COLUMNS)
+    )
+    for condition in (*CONDITIONS, ALL):
+        missing = "n_missing" if condition == ALL else f"n_missing_{condition}"
+        there = pooled.filter(pl.col(f"n_{condition}").is_not_null())
+        x, n = there[f"x_{condition}"].fill_null(0), there[f"n_{condition}"]
+        found = wilson(x.to_numpy(), n.to_numpy())
+        yield there.select(
+            *_KEYS,
+            n=n.cast(pl.Int64),
+            n_missing=(pl.col(missing) if missing in there.columns else pl.lit(None)).cast(
+                pl.Int64
+            ),
+            estimand=pl.lit("prevalence"),
+            condition=pl.lit(condition),
+            method=pl.lit("wilson"),
+            point=pl.Series(found.point, nan_to_null=True),
+            low=pl.Series(found.low, nan_to_null=True),
+            high=pl.Series(found.high, nan_to_null=True),
+            note=pl.when(n == 0).then(pl.lit("no_image_read")),
+        )
+
+
+def _comparisons(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """One frame an estimand, one row a cell."""
+    base = wide.with_columns(
+        n=pl.sum_horizontal(N_COLUMNS).cast(pl.Int64), n_missing=pl.col("n_missing").cast(pl.Int64)
+    )
+    for estimand, (point, verdict, method) in _COMPARISONS.items():
+        rows = base.filter(pl.col("p_exact").is_not_null()) if method == _CONDITIONAL else base
+        yield rows.select(
+            *_KEYS,
+            "n",
+            "n_missing",
+            "note",
+            estimand=pl.lit(estimand),
+            condition=pl.lit(ALL),
+            method=pl.lit(method, pl.String),
+            point=pl.lit(None, pl.Float64) if point is None else point,
+            verdict=pl.lit(None, pl.String) if verdict is None else verdict,
+        )
+
+
+def _means(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Rows with generator ``mean``."""
+    mean = mean_over_generators(wide)
+    keys = [pl.col("cohort", *CELL), pl.lit(MEAN).alias("generator")]
+    keys.append(pl.lit(ALL).alias("condition"))
+    yield mean.select(
+        *keys, estimand=pl.lit("ccs"), point="ccs", n="n_generators", method=pl.lit("mean")
+    )
+    yield mean.select(
+        *keys,
+        estimand=pl.lit("invariant_generators"),
+        point=pl.col("invariant_generators").cast(pl.Float64),
+        n="tested_generators",
+        method=pl.lit("count"),
+    )
+
+
+def _shares(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Shares of the supported cells with each verdict, by cohort and over all of them."""
+    counted = pl.col("supported") & (pl.col("conditions") >= 2)
+    shares = {
+        "share_invariant_paper": pl.col("invariant"),
+        **{f"share_{verdict}": pl.col("verdict") == verdict for verdict in VERDICTS},
+    }
+    every = wide.with_columns(cohort=pl.lit(ALL))
+    for table in (wide, every):
+        by_cohort = table.group_by("generator", "cohort", maintain_order=True)
+        numbers = by_cohort.agg(
+            counted.sum().cast(pl.Int64).alias("n"),
+            *(holds.filter(counted).mean().alias(name) for name, holds in shares.items()),
+        )
+        yield numbers.unpivot(
+            on=list(shares),
+            index=["generator", "cohort", "n"],
+            variable_name="estimand",
+            value_name="point",
+        ).with_columns(
+            condition=pl.lit(ALL),
+            method=pl.lit("share"),
+            note=pl.when(pl.col("n") == 0).then(pl.lit("no_supported_cell")),
+        )
