@@ -1,0 +1,182 @@
+"""The planted model: what a simulated generator draws, with what probability.
+
+A picture follows either the role or the place. It follows the place with probability
+
+    s * w(condition),    w(CF) = 0, w(CA-R) = related_weight (0), w(CA-U) = 1,
+
+where s is the model's sensitivity, so that for every label
+
+    P(label | role, condition) = (1 - s w) P_role(label) + s w P_everyday(label | place).
+
+Given which of the two, the answers are drawn in this order (planted_nodes.py): gender_presentation;
+age, skin, build, eyewear, tattoo, expression, pose, gaze; hair style, facial hair and head covering
+given the presentation; hair colour given age and skin; outfit, its colours and accessories; items;
+then light, weather, depth of field and framing, which follow the prompt in both models.
+
+Random numbers are a Gaussian copula. Node k of the image of prompt q with seed e uses
+
+    u = Phi(sqrt(rho) z(e, k) + sqrt(1 - rho) z(e, q, k)),
+
+z standard normal numbers made from a hash. So images of one seed are alike over prompts, as with
+paired seeds in real models, the marginal distributions stay exact, and nothing depends on the order
+of work, the process or the machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
+
+import polars as pl
+
+from contextbias.generate.network import Network
+from contextbias.generate.planted_answers import Question, questions, to_record
+from contextbias.generate.planted_nodes import EVERYDAY, build_network
+from contextbias.generate.planted_tables import Place, place_of, table
+from contextbias.schema.codebook import DIMENSIONS
+from contextbias.schema.records import Record
+from contextbias.tables import Prompt
+
+PLANTED_SCHEMA = {
+    "role": pl.String,
+    "condition": pl.String,
+    "cohort": pl.String,
+    "dimension": pl.String,
+    "label": pl.String,
+    "p": pl.Float64,
+}
+"""Columns of the planted frame; whoever runs the generator adds its name as ``generator``."""
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedModel:
+    """One simulated text-to-image model."""
+
+    name: str
+    """Enters the random numbers: models of other names draw other pictures from one seed."""
+    sensitivity: float
+    """s in [0, 1]: how often an unrelated place overrides the role."""
+    related_weight: float = 0.0
+    """w(CA-R) in [0, 1]: how far a related place does so."""
+    rho: float = 0.2
+    """In [0, 1]: correlation between the latent numbers of one seed over prompts."""
+
+    def place_share(self, condition: str) -> float:
+        """s * w(condition): the probability that a picture follows the place.
+
+        Raises:
+            KeyError: `condition` is none of CF, CA-R and CA-U.
+        """
+        weights = {**table("planted")["weights"], "CA-R": self.related_weight}
+        return float(self.sensitivity * weights[condition])
+
+    def network(self, role: str, condition: str, location: str | None) -> Network:
+        """The distribution over pictures of one prompt; shared by prompts of one kind of place."""
+        return _network(role, condition, place_of(location), self.place_share(condition))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """One picture before it is painted."""
+
+    record: Record
+    """The truth: every dimension that the picture shows, ``unknown`` elsewhere."""
+    follows_place: bool
+    """True when the everyday person was drawn instead of the role's."""
+
+
+def draw_record(
+    model: PlantedModel,
+    *,
+    role: str,
+    condition: str,
+    location: str | None,
+    prompt_id: str,
+    seed: int,
+) -> Drawn:
+    """Draw the truth of one picture; the same arguments give the same record everywhere."""
+    network = model.network(role, condition, location)
+    answers = network.sample(_uniforms(model, prompt_id, seed))
+    record = to_record(questions(network), answers)
+    return Drawn(record=record, follows_place=answers["follows"] == EVERYDAY)
+
+
+def planted_rows(model: PlantedModel, prompts: Sequence[Prompt]) -> pl.DataFrame:
+    """The exact probabilities behind the pictures of some prompts.
+
+    Args:
+        model: Who draws.
+        prompts: The study's prompts.
+
+    Returns:
+        PLANTED_SCHEMA: one row per role, condition, dimension and label, with
+
+            p = sum_q P(label and answerable | q) / sum_q P(answerable | q),
+
+        q over the cell's prompts: the expected share of images with the label among those in which
+        the dimension can be answered. A label that another cell can have is there with p = 0; a
+        dimension that the cell can never answer (weather indoors) has no row.
+    """
+    shares: dict[tuple[str, str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    answerable: dict[tuple[str, str, str], float] = defaultdict(float)
+    for (role, condition, place), count in _kinds(prompts).items():
+        network = _network(role, condition, place, model.place_share(condition))
+        for question in questions(network):
+            key = (role, condition, question.dimension)
+            labels, known = _marginals(network, question)
+            answerable[key] += count * known
+            for label, p in labels.items():
+                shares[key][label] += count * p
+    vocabulary: dict[str, set[str]] = defaultdict(set)
+    for (_, _, dimension), found in shares.items():
+        vocabulary[dimension].update(label for label, p in found.items() if p > 0)
+    rows = (
+        (*key[:2], DIMENSIONS[key[2]].cohort, key[2], label, min(shares[key][label] / known, 1.0))
+        for key, known in answerable.items()
+        if known > 0
+        for label in sorted(vocabulary[key[2]])
+    )
+    return pl.DataFrame(list(rows), schema=PLANTED_SCHEMA, orient="row").sort(
+        "role", "condition", "dimension", "label"
+    )
+
+
+def _kinds(prompts: Iterable[Prompt]) -> Counter[tuple[str, str, Place]]:
+    return Counter((p.role, p.condition, place_of(p.location)) for p in prompts)
+
+
+@cache
+def _network(role: str, condition: str, place: Place, place_share: float) -> Network:
+    return build_network(role, condition, place, place_share)
+
+
+@cache
+def _marginals(network: Network, question: Question) -> tuple[dict[str, float], float]:
+    return question.probabilities(network)
+
+
+def _uniforms(model: PlantedModel, prompt_id: str, seed: int) -> Callable[[str], float]:
+    shared, own = math.sqrt(model.rho), math.sqrt(1 - model.rho)
+
+    def uniform(node: str) -> float:
+        common = _normal(model.name, seed, node)
+        private = _normal(model.name, seed, node, prompt_id)
+        return min(_NORMAL.cdf(shared * common + own * private), _BELOW_ONE)
+
+    return uniform
+
+
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+
+
+def _normal(*key: object) -> float:
+    """A standard normal number that depends on `key` alone: 53 bits of a hash, inverted."""
+    digest = hashlib.blake2b("\x1f".join(map(str, key)).encode(), digest_size=8).digest()
+    return _NORMAL.inv_cdf(((int.from_bytes(digest, "big") >> 11) + 0.5) / (1 << 53))

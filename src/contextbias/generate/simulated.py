@@ -1,0 +1,144 @@
+"""The simulated generator: a text-to-image model whose truth is known.
+
+It draws a picture from planted probabilities (planted.py) and hands the truth over with it, so that
+everything downstream can be checked against what was planted. Options are in study.toml::
+
+    [[generators]]
+    name = "adapts"
+    backend = "simulated"
+    options = { model = "context-sensitive", sensitivity = 0.5 }
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from contextbias.generate.protocol import Job, Made
+from contextbias.options import Options
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from contextbias.generate.planted import Drawn, PlantedModel
+    from contextbias.tables import Prompt
+
+DRAWING_VERSION = 1
+"""Raise it when the same record is drawn differently: it is part of every picture's identity."""
+
+
+class SimulatedOptions(Options):
+    """Options of the simulated generator."""
+
+    model: Literal["context-immune", "context-sensitive"] = "context-immune"
+    """``context-immune``: the role decides the person wherever they are (sensitivity 0).
+    ``context-sensitive``: an unrelated place turns most of them into everyday people (0.9)."""
+    sensitivity: float | None = Field(default=None, ge=0, le=1)
+    """s: how often an unrelated place overrides the role; the model's own value if left out."""
+    related_weight: float = Field(default=0.0, ge=0, le=1)
+    """The share of the sensitivity that takes effect in a related place (condition CA-R)."""
+    rho: float = Field(default=0.2, ge=0, le=1)
+    """How alike the pictures of one seed are over prompts: the correlation of their latents."""
+    size: int = Field(default=512, ge=64, le=2048)
+    """Width and height of the pictures in pixels."""
+
+
+class SimulatedGenerator:
+    """A generator (see protocol.py) that draws planted records.
+
+    Args:
+        options: The options of study.toml; see `SimulatedOptions`.
+
+    Raises:
+        ConfigError: An option is unknown or has a wrong value.
+    """
+
+    batch_size = 16
+    parallel = "processes"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = SimulatedOptions.parse(options, backend="simulated")
+        self._planted: PlantedModel | None = None
+
+    @property
+    def model(self) -> PlantedModel:
+        """The planted model behind the pictures."""
+        if self._planted is None:
+            from contextbias.generate.planted import PlantedModel
+
+            self._planted = PlantedModel(
+                name=self._options.model,
+                sensitivity=self._sensitivity(),
+                related_weight=self._options.related_weight,
+                rho=self._options.rho,
+            )
+        return self._planted
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the pixels: the options, the tables and the drawing."""
+        from contextbias.generate.planted_tables import tables_hash
+
+        return {
+            **self._options.model_dump(),
+            "sensitivity": self._sensitivity(),
+            "tables": tables_hash(),
+            "drawing": DRAWING_VERSION,
+        }
+
+    def generate(self, jobs: Sequence[Job]) -> Iterator[Made]:
+        """Draw every job's picture, in order."""
+        for job in jobs:
+            yield self._make(job)
+
+    def planted(self, prompts: Sequence[Prompt]) -> pl.DataFrame:
+        """The exact probabilities behind the pictures of `prompts`; see `planted_rows`."""
+        from contextbias.generate.planted import planted_rows
+
+        return planted_rows(self.model, prompts)
+
+    def _sensitivity(self) -> float:
+        from contextbias.generate.planted_tables import table
+
+        preset = table("planted")["models"][self._options.model]["sensitivity"]
+        return float(preset if self._options.sensitivity is None else self._options.sensitivity)
+
+    def _make(self, job: Job) -> Made:
+        from contextbias.generate.drawing import draw, encode_png
+        from contextbias.generate.planted import draw_record
+
+        drawn = draw_record(
+            self.model,
+            role=job.role,
+            condition=job.condition,
+            location=job.location,
+            prompt_id=job.prompt_id,
+            seed=job.seed,
+        )
+        image = draw(
+            drawn.record,
+            setting=job.location,
+            role=_drawn_role(job, drawn),
+            seed=self._drawing_seed(job),
+            size=self._options.size,
+        )
+        return Made(
+            image_id=job.image_id,
+            data=encode_png(image),
+            width=image.width,
+            height=image.height,
+            truth=drawn.record,
+            provenance={"follows": "place" if drawn.follows_place else "role"},
+        )
+
+    def _drawing_seed(self, job: Job) -> int:
+        """Two models draw other faces and rooms from one seed, as real models do."""
+        key = f"{self._options.model}:{job.seed}".encode()
+        return int.from_bytes(hashlib.blake2b(key, digest_size=4).digest(), "big")
+
+
+def _drawn_role(job: Job, drawn: Drawn) -> str:
+    """The role that the drawing may lean on, for the kind of a hat: none for everyday people."""
+    return "person" if drawn.follows_place else job.role
