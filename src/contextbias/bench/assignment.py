@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from contextbias.bench.bank import Activity, Bank, Place, Role
+from contextbias.bench.bank import Activity, Bank, Context, Place, Role
 from contextbias.errors import BankError
 from contextbias.ids import content_hash
 
@@ -44,7 +44,7 @@ class _Uses:
         self.activities.update((chosen.activity.name, chosen.other_activity.name))
 
 
-def is_unrelated(role: Role, context: Place | Activity) -> bool:
+def is_unrelated(role: Role, context: Context) -> bool:
     """True when `context` shares no tag with the role's work and is not on its list to avoid."""
     return context.name not in role.avoid and role.work.isdisjoint(context.tags)
 

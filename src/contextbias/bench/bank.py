@@ -44,6 +44,10 @@ class Activity:
         return self.text
 
 
+Context = Place | Activity
+"""What a prompt says beside the role."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """One role with the contexts that belong to it."""
@@ -62,6 +66,11 @@ class Role:
     """Tags of everyday contexts that belong to the role's own work."""
     avoid: frozenset[str] = frozenset()
     """Names of single everyday contexts that are too close to the role's own work."""
+
+    @property
+    def related(self) -> tuple[Context, ...]:
+        """All its places, then all its activities."""
+        return (*self.places, *self.activities)
 
     @property
     def activity(self) -> Activity:
@@ -133,6 +142,11 @@ class Bank:
     def label(self) -> str:
         """Name and version, as ``Prompt.bank`` has it."""
         return f"{self.name} {self.version}"
+
+    @property
+    def everyday(self) -> tuple[Context, ...]:
+        """The everyday pool: all its places, then all its activities."""
+        return (*self.places, *self.activities)
 
     @property
     def role_names(self) -> tuple[str, ...]:

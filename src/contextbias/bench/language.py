@@ -45,9 +45,11 @@ class Language:
     """Capitals that are spoken as a word, not letter by letter."""
     prepositions_of: Mapping[str, tuple[str, ...]]
     """Last word of a place's name -> the prepositions that it takes."""
+    activity_ending: str
+    """How the first word of an activity ends: ``ing``; empty where there is no such rule."""
     words: Mapping[str, frozenset[str]]
-    """Word lists by purpose: demographic, attire, tool, brand, mass, general, function,
-    harmless_labels."""
+    """Lists by purpose: demographic, attire, tool, brand, mass, either, general, function,
+    harmless_labels, harmless_phrases."""
 
 
 @cache
@@ -73,6 +75,7 @@ def load_language(code: str) -> Language:
         a=tuple(sound.get("a", ())),
         spoken_capitals=frozenset(sound.get("spoken_capitals", ())),
         prepositions_of={k: tuple(v) for k, v in table["prepositions_of"].items()},
+        activity_ending=table.get("activity_ending", ""),
         words={purpose: frozenset(words) for purpose, words in table["words"].items()},
     )
 
@@ -127,11 +130,11 @@ def content_words(language: Language, text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    word = re.sub(r"['’]s?$", "", word)
-    for ending in ("ing", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
+    for ending in (r"['’]s?$", r"ing$", r"(?<=sh)es$|(?<=ch)es$|(?<=[sxz])es$|(?<!s)s$"):
+        shorter = re.sub(ending, "", word)
+        word = shorter if len(shorter) >= 3 else word
+    # "serve" and "serving" meet, "care" and "car" do not.
+    return word.removesuffix("e") if len(word) >= 5 else word
 
 
 def articles_used(text: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,132 @@
+"""Rules for the words of a single context: grammar, and what it must not give away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from contextbias.bench.bank import Activity, Bank, Place
+from contextbias.bench.fault import Entry, Fault
+from contextbias.bench.language import (
+    Language,
+    articles_used,
+    indefinite_article,
+    words_of,
+)
+from contextbias.schema import DIMENSIONS, EMPTY
+
+_FORBIDDEN = {
+    "demographic": "describes people",
+    "attire": "names attire, which is measured",
+    "tool": "names a tool, which is measured",
+    "brand": "is a brand",
+}
+
+_POSTMODIFIER = re.compile(r"\s(?:of|under|with|for|at|in|on)\s")
+"""What follows describes the place's name and is not its last word: *house under construction*."""
+
+_NO_LABELS = frozenset({"yes", "no", EMPTY})
+
+
+def article_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """*a* or *an* by sound; an article where one is needed, none before plurals and mass nouns."""
+    language, context = bank.language, entry.context
+    for article, rest in articles_used(context.text):
+        right = indefinite_article(language, rest)
+        if article != right:
+            message = f"{context.text!r} needs {right!r}, not {article!r}, before {rest!r}"
+            yield entry.fault(bank, "article", message)
+    if isinstance(context, Place):
+        head = head_of(context.name)
+        bare = _takes_no_article(language, head)
+        if bare and context.article in ("a", "an"):
+            message = (
+                f"{context.text!r}: no {context.article!r} before the plural or mass noun {head!r}"
+            )
+            yield entry.fault(bank, "article", message)
+        if not bare and not context.article and head not in language.words["either"]:
+            yield entry.fault(bank, "article", f"{context.text!r} has no article before {head!r}")
+
+
+def _takes_no_article(language: Language, head: str) -> bool:
+    if head in language.words["mass"]:
+        return True
+    is_plural = head.endswith("s") and not head.endswith(("ss", "us", "is"))
+    return is_plural and head not in language.words["either"]
+
+
+def head_of(name: str) -> str:
+    """The noun that a place's name turns on: *house* in *house under construction*."""
+    return words_of(_POSTMODIFIER.split(name)[0])[-1]
+
+
+def preposition_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """The preposition that the place's noun takes; nouns that the language does not list pass."""
+    place = entry.context
+    if not isinstance(place, Place):
+        return
+    allowed = bank.language.prepositions_of.get(head_of(place.name))
+    if allowed is not None and place.preposition not in allowed:
+        message = f"{place.text!r}: {head_of(place.name)!r} takes {' or '.join(map(repr, allowed))}"
+        yield entry.fault(bank, "preposition", message)
+
+
+def word_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """No demographic word, attire, tool or brand."""
+    for word in dict.fromkeys(_words_and_parts(entry.context.text)):
+        for purpose, why in _FORBIDDEN.items():
+            if word in bank.language.words[purpose]:
+                yield entry.fault(bank, purpose, f"{entry.context.text!r}: {word!r} {why}")
+
+
+def _words_and_parts(text: str) -> Iterator[str]:
+    """Words, the parts of hyphenated ones, and possessives without their ending."""
+    for word in words_of(text):
+        yield word
+        yield from (re.sub(r"['’]s?$", "", part) for part in word.split("-"))
+
+
+def attribute_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """No label of a closed vocabulary of the schema: it would put the answer into the prompt."""
+    text = f" {' '.join(words_of(entry.context.text))} "
+    for phrase in bank.language.words["harmless_phrases"]:
+        text = text.replace(f" {phrase} ", " ")
+    harmless = bank.language.words["harmless_labels"] | _NO_LABELS
+    for dimension in DIMENSIONS.values():
+        for label in dimension.vocabulary:
+            if label not in harmless and f" {label.replace('_', ' ')} " in text:
+                message = f"{entry.context.text!r}: {label!r} is a label of {dimension.name}"
+                yield entry.fault(bank, "attribute", message)
+
+
+def role_word_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """No role's name: it would put a second person or a second role into the picture."""
+    text = f" {' '.join(_words_and_parts(entry.context.text))} "
+    for role in bank.roles:
+        if any(f" {word.lower()} " in text for word in {role.name, role.form}):
+            message = f"{entry.context.text!r} names the role {role.name!r}"
+            yield entry.fault(bank, "role-word", message)
+
+
+def form_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """One line of plain words: no stray spaces, no final stop, an activity that begins as one."""
+    text = entry.context.text
+    if text != " ".join(text.split()) or not text[-1].isalnum():
+        yield entry.fault(bank, "form", f"{text!r} has stray spaces or a stop at its end")
+    ending = bank.language.activity_ending
+    if isinstance(entry.context, Activity) and not words_of(text)[0].endswith(ending):
+        yield entry.fault(bank, "form", f"{text!r} does not begin with a verb in -{ending}")
+    for word in text.split():
+        if word != word.lower() and not re.match(r"[A-Z]{2,}|[A-Z]-", word):
+            yield entry.fault(bank, "form", f"{text!r}: {word!r} is not lower case")
+
+
+WORDING_RULES = (
+    article_faults,
+    preposition_faults,
+    word_faults,
+    attribute_faults,
+    role_word_faults,
+    form_faults,
+)
+"""All rules of this module, in the order in which their faults are reported."""

@@ -1,0 +1,105 @@
+"""`contextbias prompts`: ContextBench itself, as a list of sentences."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contextbias.bench import Bank
+    from contextbias.tables import Prompt
+
+
+class Format(StrEnum):
+    """Forms of the list."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+def prompts(
+    roles: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Only these roles, separated by commas. Default: all."),
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", help="Default: csv, or what the name after --out ends in."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this file, not to the screen.")
+    ] = None,
+    bank: Annotated[
+        str,
+        typer.Option(metavar="NAME|PATH", help="A bank by name, or one's own as a TOML file."),
+    ] = "contextbench",
+    list_roles: Annotated[
+        bool, typer.Option("--list", help="Print the names of the roles, and nothing else.")
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check the bank's wording and balance instead: 1 if bad."),
+    ] = False,
+) -> None:
+    """Print the prompts of ContextBench: 18 a role, one line each.
+
+    Columns: id, role, condition (CF, CA-R, CA-U), base, variant, location, activity, text, and
+    prompted: the dimensions that the sentence itself names.
+    """
+    from contextbias.bench import build_prompts, load_bank
+
+    loaded = load_bank(bank)
+    if check:
+        _check(loaded)
+    elif list_roles:
+        _write("".join(f"{name}\n" for name in loaded.role_names), out)
+    else:
+        asked = None if roles is None else [name for name in roles.split(",") if name.strip()]
+        built = build_prompts(loaded, asked)
+        _write(_listing(built, form, out), out)
+        if out is not None:
+            typer.echo(f"{len(built):,} prompts are in {out}", err=True)
+
+
+def _check(bank: Bank) -> None:
+    """Print every fault, one a line; a bank with faults ends in exit code 1."""
+    from contextbias.bench import build_prompts, check_bank
+    from contextbias.errors import CheckFailed
+
+    faults = check_bank(bank)
+    for fault in faults:
+        print(fault)
+    if faults:
+        raise CheckFailed(f"{len(faults):,} faults in {bank.source.path}")
+    count = len(build_prompts(bank))
+    typer.echo(f"{bank.label}: {len(bank.roles)} roles, {count:,} prompts, no fault", err=True)
+
+
+def _listing(built: Sequence[Prompt], form: Format | None, out: Path | None) -> str:
+    from contextbias.bench import to_csv, to_jsonl
+
+    if form is None and out is not None and out.suffix == ".jsonl":
+        form = Format.JSONL
+    return to_jsonl(built) if form is Format.JSONL else to_csv(built)
+
+
+def _write(text: str, out: Path | None) -> None:
+    """Write bytes, so that the list is the same everywhere, whatever the terminal's encoding."""
+    from contextbias.errors import InputError
+
+    if out is None:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+        return
+    try:
+        out.write_bytes(text.encode())
+    except OSError as error:
+        raise InputError(
+            f"cannot write {str(out)!r}: {error.strerror}", "give a file in a folder that is there"
+        ) from None
