@@ -216,7 +216,7 @@ class _Reader:
         number = pl.lit(_NAMES.index(asked.dimension.name), dtype=pl.Int64)
         frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(dim=number)
         self._check_allowed(asked, frame)
-        return frame.select(_FACT)
+        return frame.select(*_FACT)
 
     def _labels(
         self, dimension: Dimension, answer: Any, known: dict[str, str]
@@ -337,4 +337,4 @@ def _finished(
         pl.Series(readers, dtype=pl.String).gather(facts["reader"]).alias("reader"),
         cohorts.gather(facts["dim"]).alias("cohort"),
         pl.Series(_NAMES).gather(facts["dim"]).alias("dimension"),
-    ).select(ATTRIBUTE_SCHEMA)
+    ).select(*ATTRIBUTE_SCHEMA)

@@ -1,0 +1,127 @@
+"""The measure stage: one reader at a time, every number with its n and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_labels
+from contextbias.measure.consistency import consistency_estimates
+from contextbias.measure.intensity import Floats, intensities, role_intensities, role_support
+from contextbias.measure.levels import intensity_rows
+from contextbias.measure.missing import missing_rows
+from contextbias.measure.planted import planted_estimates
+from contextbias.measure.rows import Run, estimate_frame, sorted_estimates
+from contextbias.schema import CODEBOOK_VERSION
+from contextbias.stats.resample import role_weights
+from contextbias.tables import CONDITIONS
+
+PRESETS = ("paper", "strict")
+"""Presets that this version computes."""
+
+
+def measure(
+    attributes: pl.DataFrame,
+    planted: pl.DataFrame | None = None,
+    *,
+    preset: str = "paper",
+    people: str = "primary",
+    bootstrap: int = 1000,
+    seed: int = 1,
+    alpha: float = 0.05,
+    margin_pp: float = 5.0,
+    codebook: str = CODEBOOK_VERSION,
+    readable: Mapping[str, Readable] | None = None,
+) -> pl.DataFrame:
+    """Turn attributes into estimates.
+
+    Args:
+        attributes: Rows of tables.AttributeRow, of any number of readers, in any order.
+        planted: What simulated generators were told to draw (generator, role, condition, cohort,
+            dimension, label, p), labels spelt as in `attributes`; None for none.
+        preset: ``paper`` or ``strict``.
+        people: ``primary`` or ``any``: whose attributes count.
+        bootstrap: Replicates of the role bootstrap; 0 for no intervals of Bias Intensity.
+        seed: Seed of the bootstrap. The same for every reader, so that their replicates draw the
+            same roles where they have the same ones.
+        alpha: Level of the tests; intervals of Bias Intensity have 1 - alpha.
+        margin_pp: Largest range, in percentage points, that counts as no change.
+        codebook: Codebook version, a column of the result.
+        readable: Reader -> what it can tell apart; a reader left out can tell everything.
+
+    Returns:
+        Columns of tables.EstimateRow, sorted; the same attributes give the same frame.
+
+    Raises:
+        ValueError: An unknown preset.
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"preset is one of {', '.join(PRESETS)}, not {preset!r}")
+    counts = {
+        str(reader): count_labels(rows, people=people, readable=(readable or {}).get(str(reader)))
+        for (reader,), rows in attributes.partition_by("reader", as_dict=True).items()
+    }
+    parts = [estimate_frame([])]
+    for reader, found in sorted(counts.items()):
+        run = Run(reader, preset, people, codebook)
+        weights = _weights(found, bootstrap, seed)
+        parts.append(estimate_frame(_rows(found, run, weights, alpha)))
+        parts.append(
+            consistency_estimates(
+                consistency_counts(found), reader=reader, preset=preset, people=people,
+                margin_pp=margin_pp, alpha=alpha,
+            )
+        )  # fmt: skip
+    if planted is not None:
+        parts.append(
+            planted_estimates(
+                planted, list(counts.values()), preset=preset, people=people, codebook=codebook,
+                margin_pp=margin_pp,
+            )
+        )  # fmt: skip
+    return sorted_estimates(pl.concat(parts).with_columns(codebook=pl.lit(codebook)))
+
+
+def _weights(counts: ReaderCounts, bootstrap: int, seed: int) -> Floats:
+    """All ones for the sample itself, then one row a replicate; shared by all comparisons."""
+    roles = len(counts.roles)
+    drawn = role_weights(roles, bootstrap, np.random.default_rng(seed))
+    return np.concatenate([np.ones((1, roles)), drawn])
+
+
+def _rows(
+    counts: ReaderCounts, run: Run, weights: Floats, alpha: float
+) -> Iterator[dict[str, Any]]:
+    yield from intensity_rows(intensities(counts, weights), run, alpha=alpha)
+    yield from _role_rows(counts, run)
+    yield from _label_counts(counts, run)
+    yield from missing_rows(counts, run)
+
+
+def _role_rows(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
+    """``bi_role`` of each role, at the support at which its conditions are compared."""
+    for of in counts.dimensions:
+        if not of.labels:
+            continue
+        present = counts.images[of.generator].sum(axis=0) > 0
+        values, support = role_intensities(of, present)["bi_role"], role_support(of, present)
+        for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
+            yield run.row(
+                "bi_role", generator=of.generator, role=counts.roles[i], condition=CONDITIONS[j],
+                cohort=of.cohort, dimension=of.dimension, support="equal", point=values[i, j],
+                n=support[i], n_missing=of.missing[i, j],
+                note="degenerate" if len(of.labels) == 1 else None,
+            )  # fmt: skip
+
+
+def _label_counts(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
+    """``label_count``: the size of the label set Y; n is the images read."""
+    for of in counts.dimensions:
+        yield run.row(
+            "label_count", generator=of.generator, condition="all", cohort=of.cohort,
+            dimension=of.dimension, method="count", point=float(len(of.labels)), n=of.n.sum(),
+            n_missing=of.missing.sum(),
+        )  # fmt: skip
