@@ -1,0 +1,9 @@
+"""The embedded reader for real images: offline, on the CPU, without a key.
+
+It reads colours, depth of field and framing from pixels, and the apparent presentation of frontal
+faces from three small networks. What it cannot see is ``unknown``.
+"""
+
+from contextbias.extract.local.reader import DEFAULTS, READABLE, RULES, LocalReader
+
+__all__ = ["DEFAULTS", "READABLE", "RULES", "LocalReader"]

@@ -1,0 +1,183 @@
+"""LocalReader: what pixels and three small networks can tell, and ``unknown`` for the rest."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import onnxruntime
+import PIL
+from numpy.typing import NDArray
+
+from contextbias.errors import ConfigError, nearest
+from contextbias.extract.local.color_names import NAMED
+from contextbias.extract.local.networks import MODELS, Networks
+from contextbias.extract.local.people import Person, answers, mean_age, read_people
+from contextbias.extract.local.pictures import UnreadablePicture, load_rgb
+from contextbias.extract.local.pixels import PixelReading, framing, read_pixels
+from contextbias.extract.protocol import Picture, RawReading
+from contextbias.schema import Record, empty_person, empty_record
+from contextbias.weights import require, select
+
+RULES = "1"
+"""Version of the reader's rules and thresholds; raised whenever an answer can change."""
+
+READABLE: Mapping[str, tuple[str, ...]] = {
+    "color_temperature": ("warm", "neutral", "cool"),
+    "dominant_colors": NAMED,
+    "depth_of_field": ("shallow", "medium", "deep"),
+    "framing": ("tight", "medium", "wide"),
+    "gender_presentation": ("female", "male"),
+    "age_range": ("young_adult", "middle_aged", "older_adult"),
+    "skin_tone": ("light", "medium", "dark"),
+}
+"""Dimensions that the reader answers, and the labels that it can tell apart."""
+
+DEFAULTS: Mapping[str, float] = {"confidence": 0.9, "smallest_face": 44.0}
+"""Options and their defaults: the probability that gender presentation must reach, and the pixels
+that the longer side of a face must have."""
+
+
+class LocalReader:
+    """The embedded reader for real images: offline, on the CPU, without a key.
+
+    Args:
+        options: ``confidence`` (0.5 to 1), ``smallest_face`` (pixels, at least 16), ``weights`` (a
+            folder, instead of the default cache). All may be left out.
+
+    Raises:
+        ConfigError: An option is unknown or out of range.
+        MissingPart: The weights have not been fetched.
+    """
+
+    parallel = "threads"
+    """Both libraries release Python's lock while they compute, and threads share the weights."""
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        values = dict(options)
+        folder = values.pop("weights", None)
+        if folder is not None and not isinstance(folder, (str, Path)):
+            raise ConfigError(f"option weights of the local reader is {folder!r}", "name a folder")
+        for name in values:
+            if name not in DEFAULTS:
+                hint = nearest(name, [*DEFAULTS, "weights"])
+                raise ConfigError(f"the local reader has no option {name!r}", hint)
+        self._confidence = _number(values, "confidence", 0.5, 1.0)
+        self._smallest_face = _number(values, "smallest_face", 16.0, 4096.0)
+        self._folder = None if folder is None else Path(folder).expanduser()
+        require(MODELS, self._folder)
+        self._networks: Networks | None = None
+        self._loading = threading.Lock()
+
+    def settings(self) -> dict[str, Any]:
+        """Rules, thresholds and hashes of the weights."""
+        return {
+            "rules": RULES,
+            "confidence": self._confidence,
+            "smallest_face": self._smallest_face,
+            "weights": {weight.name: weight.sha256 for weight in select(MODELS)},
+        }
+
+    def readable(self) -> dict[str, tuple[str, ...] | None]:
+        """Dimension -> the labels that the reader can tell apart; see READABLE."""
+        return dict(READABLE)
+
+    def read(self, picture: Picture) -> RawReading:
+        """Read one picture; one that cannot be decoded is a row with status ``corrupt``."""
+        try:
+            rgb = load_rgb(picture.path)
+        except UnreadablePicture as error:
+            return RawReading(status="corrupt", reason=str(error))
+        except OSError as error:
+            reason = f"the file cannot be opened ({error.strerror})"
+            return RawReading(status="error", reason=reason)
+        networks = self._loaded()
+        pixels = read_pixels(rgb)
+        people = read_people(rgb, networks, smallest_face=self._smallest_face)
+        return RawReading(record=self._record(rgb, pixels, people), raw=_raw(rgb, pixels, people))
+
+    def _loaded(self) -> Networks:
+        """The networks, loaded at the first picture and shared by all threads."""
+        with self._loading:
+            if self._networks is None:
+                cv2.setNumThreads(1)  # workers run side by side; more would oversubscribe
+                self._networks = Networks(self._folder)
+            return self._networks
+
+    def _record(self, rgb: NDArray[np.uint8], pixels: PixelReading, people: list[Person]) -> Record:
+        record = empty_record()
+        record["scene"]["color_temperature"] = pixels.color_temperature
+        record["scene"]["dominant_colors"] = pixels.dominant_colors
+        record["camera"]["depth_of_field"] = pixels.depth_of_field
+        tallest = max((person.face.height for person in people), default=None)
+        record["camera"]["framing"] = framing(tallest and tallest / rgb.shape[0])
+        record["people"] = [answers(person, confidence=self._confidence) for person in people]
+        if not people and not pixels.blank:
+            # No face found is not nobody there: backs of heads, tiny and drawn people have none.
+            record["people"] = [empty_person()]
+        return record
+
+
+def _number(values: Mapping[str, Any], name: str, low: float, high: float) -> float:
+    value = values.get(name, DEFAULTS[name])
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise ConfigError(
+            f"option {name} of the local reader is {value!r}",
+            f"give a number from {low:g} to {high:g}",
+        )
+    return float(value)
+
+
+def _raw(rgb: NDArray[np.uint8], pixels: PixelReading, people: list[Person]) -> dict[str, Any]:
+    height, width = rgb.shape[:2]
+    return {
+        "faces": [_raw_face(person, width, height) for person in people],
+        "pixels": {
+            "width": width,
+            "height": height,
+            "blank": pixels.blank,
+            "cct": _rounded(pixels.cct, 0),
+            "focus_ratio": _rounded(pixels.focus_ratio, 3),
+            "color_shares": {name: round(share, 3) for name, share in pixels.shares.items()},
+        },
+        "versions": {
+            "rules": RULES,
+            "onnxruntime": onnxruntime.__version__,
+            "opencv": cv2.__version__,
+            "pillow": PIL.__version__,
+            **{weight.name: weight.sha256[:12] for weight in select(MODELS)},
+        },
+    }
+
+
+def _raw_face(person: Person, width: int, height: int) -> dict[str, Any]:
+    """One person's face as JSON, in the order of the record's people; lengths are fractions."""
+    side = np.array([width, height])
+    marks = np.round(person.face.landmarks / side, 4)
+    box = np.round(np.array(person.face.box).reshape(2, 2) / side, 4).ravel()
+    seen = person.measures
+    return {
+        "box": [float(value) for value in box],
+        "landmarks": [[float(x), float(y)] for x, y in marks],
+        "score": round(person.face.score, 3),
+        "gate": {
+            "faults": list(person.faults),
+            "size": round(seen.size, 1),
+            "eye_ratio": round(seen.eye_ratio, 3),
+            "nose_offset": round(seen.nose_offset, 3),
+            "sharpness": round(seen.sharpness, 3),
+            "flatness": round(seen.flatness, 3),
+            "cheek_lab": [round(value, 1) for value in seen.cheek],
+        },
+        "male": _rounded(person.male, 3),
+        "age": None if person.ages is None else round(mean_age(person.ages), 1),
+        "ita": round(seen.ita, 1),
+    }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
