@@ -1,0 +1,140 @@
+"""Manifests of existing images: CSV or JSONL, one row an image."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contextbias.errors import InputError, nearest
+
+COLUMNS = ("path", "role", "condition", "generator", "prompt", "seed")
+"""The columns that are read; only ``path`` is required, others than these are ignored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRow:
+    """One line of a manifest; None where the column is missing or empty."""
+
+    line: int
+    """Where it stands in the file, from 1."""
+    path: str
+    """The image."""
+    role: str | None
+    """Which role it was asked for."""
+    condition: str | None
+    """As written."""
+    generator: str | None
+    """Which generator made it."""
+    prompt: str | None
+    """The prompt or its short name."""
+    seed: int | None
+    """The seed."""
+
+
+def read_manifest(manifest: Path) -> list[ManifestRow]:
+    """Read a manifest.
+
+    Args:
+        manifest: ``.csv`` (with a header) or ``.jsonl`` / ``.ndjson`` (one object a line), UTF-8.
+
+    Raises:
+        InputError: No such file, another kind of file, a column that looks misspelt, a line that
+            cannot be read, a seed that is no whole number, or two rows for one file.
+    """
+    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
+    reader = readers.get(manifest.suffix.lower())
+    if reader is None:
+        raise InputError(f"{manifest} is neither .csv nor .jsonl", "give a CSV or JSONL manifest")
+    try:
+        text = manifest.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{manifest} is not UTF-8 text (byte {error.start})", "save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"the manifest {manifest} cannot be read: {error.strerror}", "check the path"
+        ) from None
+    rows = [_row(manifest, line, values) for line, values in reader(manifest, text)]
+    if not rows:
+        raise InputError(f"{manifest} has no rows", "write one row an image")
+    _refuse_duplicates(manifest, rows)
+    return rows
+
+
+def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
+    try:
+        _check_columns(
+            f"{manifest.name} line 1", [name.strip() for name in reader.fieldnames or ()]
+        )
+        for values in reader:
+            if None in values:
+                raise InputError(
+                    f"{manifest.name} line {reader.line_num} has more fields than the header",
+                    "quote fields that contain a comma",
+                )
+            yield reader.line_num, {key.strip(): value for key, value in values.items()}
+    except csv.Error as error:
+        raise InputError(
+            f"{manifest.name} line {reader.line_num} is not valid CSV: {error}", "correct it"
+        ) from None
+
+
+def _jsonl_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, content in enumerate(text.splitlines(), start=1):
+        if not content.strip():
+            continue
+        where = f"{manifest.name} line {line}"
+        try:
+            values = json.loads(content)
+        except ValueError as error:
+            raise InputError(f"{where} is not valid JSON: {error}", "correct it") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{where} is not an object", 'write {"path": ...}')
+        _check_columns(where, list(values))
+        yield line, values
+
+
+def _check_columns(where: str, names: list[str]) -> None:
+    if "path" not in names:
+        raise InputError(
+            f"{where} has no column 'path' (seen: {', '.join(names) or 'nothing'})",
+            f"name the columns {', '.join(COLUMNS)}",
+        )
+    for name in names:
+        if name not in COLUMNS:
+            hint = nearest(name, [known for known in COLUMNS if known not in names])
+            if hint:
+                raise InputError(f"{where} has the unknown column {name!r}", hint)
+
+
+def _row(manifest: Path, line: int, values: dict[str, Any]) -> ManifestRow:
+    texts = {name: str(values.get(name) or "").strip() for name in COLUMNS if name != "seed"}
+    if not texts["path"]:
+        raise InputError(f"{manifest.name} line {line} has no path", "name the image's file")
+    seed = values.get("seed")
+    seed = "" if seed is None else str(seed).strip()
+    if seed and not (seed.isascii() and seed.isdigit()):
+        raise InputError(
+            f"{manifest.name} line {line}: the seed {seed!r} is not a whole number",
+            "correct it or leave it empty",
+        )
+    optional = {name: text or None for name, text in texts.items() if name != "path"}
+    return ManifestRow(line=line, path=texts["path"], seed=int(seed) if seed else None, **optional)
+
+
+def _refuse_duplicates(manifest: Path, rows: list[ManifestRow]) -> None:
+    first: dict[str, int] = {}
+    for row in rows:
+        path = Path(row.path).as_posix()
+        if path in first:
+            raise InputError(
+                f"{manifest.name} lines {first[path]} and {row.line} both name {row.path}",
+                "keep one of them",
+            )
+        first[path] = row.line
