@@ -122,6 +122,6 @@ def _prompt(bank: Bank, role: Role, context: _Context, phrasing: str) -> Prompt:
         location=place.name if place else None,
         activity=activity.text if activity else None,
         text=text,
-        prompted=("activities", *activity.names) if activity else (),
+        prompted=tuple(dict.fromkeys(("activities", *activity.names))) if activity else (),
         bank=bank.label,
     )

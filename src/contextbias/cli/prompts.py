@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,13 +45,13 @@ def prompts(
     ] = False,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Check the bank's wording and balance instead: 1 if bad."),
+        typer.Option("--check", help="Check the bank instead; exit code 1 when a rule is broken."),
     ] = False,
 ) -> None:
     """Print the prompts of ContextBench: 18 a role, one line each.
 
-    Columns: id, role, condition (CF, CA-R, CA-U), base, variant, location, activity, text, and
-    prompted: the dimensions that the sentence itself names.
+    Columns: id, role, condition (CF, CA-R, CA-U), base, variant, location, activity, text,
+    prompted (the dimensions that the sentence itself names).
     """
     from contextbias.bench import build_prompts, load_bank
 
@@ -94,8 +95,9 @@ def _write(text: str, out: Path | None) -> None:
     from contextbias.errors import InputError
 
     if out is None:
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
+        with suppress(BrokenPipeError):  # `contextbias prompts | head`
+            sys.stdout.buffer.write(text.encode())
+            sys.stdout.buffer.flush()
         return
     try:
         out.write_bytes(text.encode())

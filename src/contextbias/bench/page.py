@@ -1,0 +1,102 @@
+"""The part of ``docs/contextbench.md`` that lists the bank's contents, made from the bank itself.
+
+``python -m contextbias.bench.page docs/contextbench.md`` rewrites the part between the two marks; a
+test fails when it is stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from contextbias.bench.assignment import Unrelated, assign_unrelated
+from contextbias.bench.bank import Bank, Context, Role
+from contextbias.bench.check import soc_major_groups
+from contextbias.bench.prompts import build_prompts
+from contextbias.bench.reading import load_bank
+from contextbias.errors import InputError
+from contextbias.tables import CONDITIONS, Prompt
+
+BEGIN = "<!-- contexts: begin -->"
+"""Mark before the generated part."""
+
+END = "<!-- contexts: end -->"
+"""Mark after it."""
+
+
+def context_page(bank: Bank) -> str:
+    """Describe a bank in Markdown: counts by condition, every role, the everyday pool."""
+    assigned = assign_unrelated(bank)
+    parts = [_counts(build_prompts(bank)), "### Roles"]
+    parts += [_role_section(role, assigned[role.name]) for role in bank.roles]
+    parts += ["### The everyday pool", _pool(bank)]
+    return "\n\n".join(parts)
+
+
+def _counts(prompts: Sequence[Prompt]) -> str:
+    """Table of what each condition holds."""
+    head = ("condition", "prompts", "distinct places", "distinct activities", "words a prompt")
+    rows = [_count_row(c, [p for p in prompts if p.condition == c]) for c in CONDITIONS]
+    return _table(head, rows)
+
+
+def _count_row(condition: str, prompts: Sequence[Prompt]) -> list[str]:
+    words = sum(len(p.text.split()) for p in prompts) / len(prompts)
+    places = {p.location for p in prompts} - {None}
+    activities = {p.activity for p in prompts} - {None}
+    return [condition, str(len(prompts)), str(len(places)), str(len(activities)), f"{words:.1f}"]
+
+
+def _role_section(role: Role, unrelated: Unrelated) -> str:
+    group = f" ({soc_major_groups()[role.soc]}, {role.soc})" if role.soc else ""
+    drawn_places = (unrelated.place, unrelated.other_place)
+    drawn_activities = (unrelated.activity, unrelated.other_activity)
+    return "\n".join(
+        [
+            f"**{role.form}**{group}",
+            "",
+            f"- related: {_listed(role.places)}; {_listed(role.activities)}",
+            f"- unrelated: {_listed(drawn_places)}; {_listed(drawn_activities)}",
+        ]
+    )
+
+
+def _listed(contexts: Sequence[Context]) -> str:
+    return ", ".join(context.text for context in contexts)
+
+
+def _pool(bank: Bank) -> str:
+    """Table of everyday places with the activities that are plausible there."""
+    rows = [
+        [place.text, ", ".join(a.text for a in bank.activities if place.name in a.at)]
+        for place in bank.places
+    ]
+    intro = f"{len(bank.places)} places and {len(bank.activities)} activities."
+    return f"{intro}\n\n{_table(('place', 'activities'), rows)}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def lines() -> Iterator[str]:
+        for row in (head, ["---"] * len(head), *rows):
+            yield f"| {' | '.join(row)} |"
+
+    return "\n".join(lines())
+
+
+def refresh(page: str, bank: Bank) -> str:
+    """Put the bank's contents between the two marks of a page.
+
+    Raises:
+        InputError: The page lacks one of the marks.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise InputError(f"the page lacks {BEGIN} or {END}", "put both marks in, one a line")
+    return f"{before}{BEGIN}\n\n{context_page(bank)}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    target.write_text(refresh(target.read_text("utf-8"), load_bank()), "utf-8")
