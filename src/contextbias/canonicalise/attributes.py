@@ -9,8 +9,7 @@ The policy, per image and reader, the first line that applies:
 4. The reader has not declared the dimension: ``not_readable``, one row an image.
 5. A question about people, and nobody is visible: ``no_person``, one row an image.
 6. ``unknown`` (or a list of nothing but ``unknown`` and blank words): ``unknown``, for that person.
-7. ``not_applicable``, or a question that the same person's answers settle as one that does not
-   arise (the colour of hair that is not there): ``not_applicable``.
+7. ``not_applicable`` (weather indoors): ``not_applicable``.
 8. An empty list, or ``none`` in an open vocabulary: ``empty``, which counts as read.
 9. Otherwise one row a canonical label; a label that two surface forms of one person share is one
    row. Of a kind whose presence is denied (``eyewear_present`` "no") the label is ``none``, also
@@ -58,15 +57,11 @@ _FACT = {
     "missing_reason": pl.String,
 }
 
-# Where the answer to one question settles another that was left unknown: the question that settles
-# it when answered "no", and what follows.
-_SETTLED_BY_NO = {
-    "eyewear_type": ("eyewear_present", EMPTY),
-    "facial_hair_style": ("facial_hair_present", EMPTY),
-    "head_covering_type": ("head_covering_present", EMPTY),
-    "facial_hair_color": ("facial_hair_present", NOT_APPLICABLE),
-    "hair_color": ("hair_present", NOT_APPLICABLE),
-    "hair_style": ("hair_present", NOT_APPLICABLE),
+# A kind, and the question that makes it `none` when answered "no".
+_NONE_WITHOUT = {
+    "eyewear_type": "eyewear_present",
+    "facial_hair_style": "facial_hair_present",
+    "head_covering_type": "head_covering_present",
 }
 
 
@@ -116,13 +111,12 @@ class _Asked:
 
     def answers(self) -> list[Any]:
         name = self.dimension.name
-        if name not in _SETTLED_BY_NO:
+        can_deny = self.allowed is None or EMPTY in self.allowed
+        if name not in _NONE_WITHOUT or not can_deny:
             return [holder[name] for holder in self.holders]
-        presence, settled = _SETTLED_BY_NO[name]
-        if settled == EMPTY and self.allowed is not None and EMPTY not in self.allowed:
-            return [holder[name] for holder in self.holders]
+        presence = _NONE_WITHOUT[name]
         return [
-            settled if (a := holder[name]) == UNKNOWN and holder[presence] == "no" else a
+            EMPTY if holder[name] == UNKNOWN and holder[presence] == "no" else holder[name]
             for holder in self.holders
         ]
 
@@ -188,9 +182,7 @@ class _Reader:
 
     def _one(self, asked: _Asked) -> pl.DataFrame:
         answers = pl.Series(asked.answers(), dtype=pl.String)
-        reasons = [UNKNOWN] + ([NOT_APPLICABLE] if NOT_APPLICABLE not in asked.dimension.vocabulary
-                               else [])  # fmt: skip
-        missing = answers.is_in(reasons)
+        missing = answers.is_in([UNKNOWN, NOT_APPLICABLE])
         frame = pl.DataFrame(
             {"image": asked.images, "person": asked.persons, "answer": answers, "lost": missing},
             schema_overrides={"image": pl.Int64, "person": pl.Int64},

@@ -98,7 +98,8 @@ def percentile_interval(point: ArrayLike, replicates: ArrayLike, alpha: float) -
     ends = np.full((2, centre.size), np.nan)
     levels = (alpha / 2, 1 - alpha / 2)
     whole = (n == len(draws)) & (n > 0)
-    ends[:, whole] = np.quantile(flat[:, whole], levels, axis=0)
+    if whole.any():
+        ends[:, whole] = np.quantile(flat[:, whole], levels, axis=0)
     for place in np.nonzero((n > 0) & ~whole)[0]:
         ends[:, place] = np.quantile(flat[known[:, place], place], levels)
     ends[:, np.isnan(centre.ravel())] = np.nan
