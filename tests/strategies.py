@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from contextbias.schema import (
@@ -63,3 +64,11 @@ def places(record: Record) -> list[tuple[dict[str, Any], Dimension]]:
     groups = [(record[c], c) for c in COHORTS if c != "people"]
     groups += [(person, "people") for person in record["people"]]
     return [(group, DIMENSIONS[d.name]) for group, c in groups for d in dimensions_of(c)]
+
+
+@st.composite
+def cell_counts(draw: st.DrawFn, *, smallest: int = 0, largest: int = 60) -> Any:
+    """Images with a label and images read, by condition: shape (2, 3); x never above n."""
+    n = [draw(st.integers(smallest, largest)) for _ in range(3)]
+    x = [draw(st.integers(0, size)) for size in n]
+    return np.array([x, n])

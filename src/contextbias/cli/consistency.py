@@ -44,7 +44,7 @@ def consistency(
     generator "mean" for each role, dimension and label. Column "invariant" is the paper's rule
     (p > alpha and range <= margin). Column "verdict" asks for evidence: "invariant" if all
     differences are shown to lie within the margin, "shifted" if q < alpha and the range exceeds it,
-    else "inconclusive".
+    else "inconclusive". Column q adjusts p, or p_exact where an expected count is below 5.
 
     Booleans are true or false, missing is empty, numbers are not rounded.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 import polars as pl
 
@@ -16,9 +15,10 @@ from contextbias.measure.cells import (
     cell_consistency,
     mean_over_generators,
 )
+from contextbias.measure.rows import ESTIMATE_SCHEMA
 from contextbias.schema.codebook import CODEBOOK_VERSION
 from contextbias.stats.proportion import wilson
-from contextbias.tables import CONDITIONS, EstimateRow
+from contextbias.tables import CONDITIONS
 
 ALL = "all"
 """Condition or cohort of a number that pools all of them."""
@@ -26,8 +26,6 @@ MEAN = "mean"
 """Generator of a number that goes over all generators."""
 
 _KEYS = ("generator", "role", "cohort", "dimension", "label")
-_TYPES = {"str": pl.String, "bool": pl.Boolean, "float": pl.Float64, "int": pl.Int64}
-_SCHEMA = {row.name: _TYPES[str(row.type).split(" ")[0]] for row in fields(EstimateRow)}
 
 _CONDITIONAL = "conditional"
 # estimand -> (point, verdict, method)
@@ -71,8 +69,8 @@ def consistency_estimates(
 
     Args:
         counts: Columns generator, role, cohort, dimension, label, ``x_<condition>``,
-            ``n_<condition>`` (null: no such condition in the study; 0: images, none of them
-            readable) and n_missing; where there are ``n_missing_<condition>``, they are passed on.
+            ``n_<condition>`` and n_missing; where there are ``n_missing_<condition>``, they are
+            passed on. A condition with n null, or with n 0 and none missing, has no rows.
         reader: Whose readings; one reader at a time.
         preset: Column of the result.
         people: Column of the result.
@@ -104,7 +102,7 @@ def _as_estimates(rows: pl.DataFrame, constant: dict[str, str | bool]) -> pl.Dat
     present = rows.with_columns(pl.lit(value).alias(name) for name, value in constant.items())
     return present.select(
         (pl.col(name) if name in present.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in _SCHEMA.items()
+        for name, kind in ESTIMATE_SCHEMA.items()
     )
 
 
@@ -114,16 +112,16 @@ def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
         x_all=pl.sum_horizontal(X_COLUMNS), n_all=pl.sum_horizontal(N_COLUMNS)
     )
     for condition in (*CONDITIONS, ALL):
-        missing = "n_missing" if condition == ALL else f"n_missing_{condition}"
-        there = pooled.filter(pl.col(f"n_{condition}").is_not_null())
+        read, missing = pl.col(f"n_{condition}"), pl.col("n_missing").fill_null(1)
+        there = pooled.with_columns(n_missing=_images_missing(wide, condition)).filter(
+            read.is_not_null() & ((read > 0) | (missing > 0))
+        )
         x, n = there[f"x_{condition}"].fill_null(0), there[f"n_{condition}"]
         found = wilson(x.to_numpy(), n.to_numpy())
         yield there.select(
             *_KEYS,
             n=n.cast(pl.Int64),
-            n_missing=(pl.col(missing) if missing in there.columns else pl.lit(None)).cast(
-                pl.Int64
-            ),
+            n_missing="n_missing",
             estimand=pl.lit("prevalence"),
             condition=pl.lit(condition),
             method=pl.lit("wilson"),
@@ -132,6 +130,12 @@ def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
             high=pl.Series(found.high, nan_to_null=True),
             note=pl.when(n == 0).then(pl.lit("no_image_read")),
         )
+
+
+def _images_missing(wide: pl.DataFrame, condition: str) -> pl.Expr:
+    """Images that could not be read; null where the table does not tell them by condition."""
+    column = "n_missing" if condition == ALL else f"n_missing_{condition}"
+    return (pl.col(column) if column in wide.columns else pl.lit(None)).cast(pl.Int64)
 
 
 def _comparisons(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
