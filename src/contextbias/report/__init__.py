@@ -1,0 +1,7 @@
+"""The report: one page that needs no network, and its tables. Prints numbers, computes none."""
+
+from contextbias.report.html import render
+from contextbias.report.inputs import ReportInputs, RunFacts
+from contextbias.report.stage import build, inputs_of
+
+__all__ = ["ReportInputs", "RunFacts", "build", "inputs_of", "render"]

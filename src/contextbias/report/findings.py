@@ -1,0 +1,223 @@
+"""The finding in words: one card a generator, each sentence beside the number that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from contextbias.report import formats
+from contextbias.report.inputs import ALL
+from contextbias.report.select import CONTRASTS, Index, Number, generators_in, index
+
+_LEAD = CONTRASTS[0]
+_VERDICTS = ("invariant", "inconclusive", "shifted")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Where an interval lies on a shared axis, in percent of its width."""
+
+    left: float
+    width: float
+    dot: float
+    zero: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """One difference of conditions on a card."""
+
+    name: str
+    """What differs, in words."""
+    hint: str
+    """Estimand and support."""
+    number: str
+    """The difference with its sign."""
+    interval: str
+    """Its interval."""
+    bar: Bar | None
+    """Its drawing; None without an interval."""
+    note: str
+    """A word of caution, or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the verdicts divide the supported associations of one scope."""
+
+    scope: str
+    """``All cohorts`` or ``People``."""
+    paper: str
+    """Share called invariant by the paper's rule."""
+    segments: tuple[tuple[str, float, str], ...]
+    """Verdict, share in percent for drawing, share as text."""
+    n: str
+    """Supported associations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The finding about one generator."""
+
+    generator: str
+    headline: str
+    changed: bool
+    """True when the leading interval lies on one side of 0."""
+    sentences: tuple[str, ...]
+    contrasts: tuple[Contrast, ...]
+    shares: tuple[Shares, ...]
+
+
+def cards(frame: pl.DataFrame, order: Sequence[str]) -> list[Card]:
+    """One card for each generator that has contrasts; empty when nothing can be compared."""
+    bi = {name: index(frame, name) for name in ("bi_role", "bi_pooled")}
+    shares = {
+        name: index(frame, name, ("generator", "cohort"))
+        for name in ("share_invariant_paper", *(f"share_{verdict}" for verdict in _VERDICTS))
+    }
+    names = generators_in(frame, order, mean=False)
+    shown = {name: _contrast_numbers(bi, name) for name in names}
+    ends = _ends([number for found in shown.values() for _, _, number in found])
+    return [_card(name, shown[name], ends, shares) for name in names if shown[name]]
+
+
+def lead_sentence(found: Sequence[Card]) -> str:
+    """The finding over all generators in one or two sentences."""
+    changed = [card.generator for card in found if card.changed]
+    same = [card.generator for card in found if not card.changed]
+    parts = []
+    if changed:
+        parts.append(
+            f"When the scene has nothing to do with the role, the way people are presented "
+            f"changes in pictures by {_join(changed)}."
+        )
+    if same:
+        parts.append(
+            f"For {_join(same)} no such change is shown: the interval of the difference includes 0."
+        )
+    return " ".join(parts)
+
+
+def _contrast_numbers(bi: dict[str, Index], generator: str) -> list[tuple[str, str, Number]]:
+    found = []
+    for cohort in ("people", ALL):
+        for estimand in ("bi_role", "bi_pooled"):
+            number = bi[estimand].get((generator, None, _LEAD, cohort, None))
+            if number is not None and number.point is not None:
+                found.append((estimand, cohort, number))
+    return found
+
+
+def _card(
+    generator: str,
+    found: Sequence[tuple[str, str, Number]],
+    ends: tuple[float, float],
+    shares: dict[str, Index],
+) -> Card:
+    lead = found[0][2]
+    divided = [_shares(shares, generator, cohort) for cohort in (ALL, "people")]
+    return Card(
+        generator=generator,
+        headline=_headline(lead),
+        changed=_side(lead) != 0,
+        sentences=_sentences(found),
+        contrasts=tuple(_contrast(*row, ends) for row in found),
+        shares=tuple(part for part in divided if part is not None),
+    )
+
+
+def _side(number: Number) -> int:
+    """Return 1 or -1 when the interval lies above or below 0, else 0."""
+    if number.low is None or number.high is None:
+        return 0
+    return (number.low > 0) - (number.high < 0)
+
+
+def _headline(lead: Number) -> str:
+    return {
+        1: "People are presented with fewer kinds of labels in an unrelated context",
+        -1: "People are presented more variously in an unrelated context",
+        0: "No change in how people are presented is shown",
+    }[_side(lead)]
+
+
+def _sentences(found: Sequence[tuple[str, str, Number]]) -> tuple[str, ...]:
+    sentences = []
+    for estimand, cohort, number in found:
+        if (cohort, estimand) not in (("people", "bi_role"), (ALL, "bi_pooled")):
+            continue
+        subject = "People attributes" if cohort == "people" else "All attributes together"
+        view = "within a role" if estimand == "bi_role" else "pooled over roles"
+        verb = {1: "are more concentrated", -1: "are less concentrated", 0: ""}[_side(number)]
+        gap = (
+            f"{formats.signed(number.point)} {formats.interval(number.low, number.high, sign=True)}"
+        )
+        if verb:
+            sentences.append(
+                f"{subject}, {view}, {verb} in unrelated contexts than without a context: "
+                f"Bias Intensity differs by {gap.strip()}."
+            )
+        else:
+            sentences.append(
+                f"{subject}, {view}: Bias Intensity differs by {gap.strip()} between unrelated "
+                "contexts and none, which does not tell the direction of a change; "
+                "it is not evidence that nothing changes."
+            )
+    return tuple(sentences)
+
+
+def _contrast(estimand: str, cohort: str, number: Number, ends: tuple[float, float]) -> Contrast:
+    view = "within roles" if estimand == "bi_role" else "pooled over roles"
+    return Contrast(
+        name=f"{'Overall' if cohort == ALL else formats.capital(cohort)}, {view}",
+        hint=f"{estimand}, {number.support or 'raw'} support",
+        number=formats.signed(number.point),
+        interval=formats.interval(number.low, number.high, sign=True),
+        bar=_bar(number, ends),
+        note=number.note or "",
+    )
+
+
+def _ends(numbers: Sequence[Number]) -> tuple[float, float]:
+    values = [0.0]
+    for number in numbers:
+        values += [end for end in (number.point, number.low, number.high) if end is not None]
+    reach = max(max(values), -min(values)) * 1.1 or 1.0
+    return -reach, reach
+
+
+def _bar(number: Number, ends: tuple[float, float]) -> Bar | None:
+    if number.point is None or number.low is None or number.high is None:
+        return None
+    low, high = ends
+
+    def place(value: float) -> float:
+        return round(100 * (value - low) / (high - low), 2)
+
+    left = place(number.low)
+    width = round(place(number.high) - left, 2)
+    return Bar(left=left, width=width, dot=place(number.point), zero=place(0.0))
+
+
+def _shares(shares: dict[str, Index], generator: str, cohort: str) -> Shares | None:
+    found = {name: numbers.get((generator, cohort)) for name, numbers in shares.items()}
+    segments = []
+    for verdict in _VERDICTS:
+        number = found[f"share_{verdict}"]
+        if number is not None and number.point is not None:
+            segments.append((verdict, round(100 * number.point, 3), formats.percent(number.point)))
+    paper = found["share_invariant_paper"]
+    if paper is None or not segments:
+        return None
+    return Shares(
+        scope="All cohorts" if cohort == ALL else formats.capital(cohort),
+        paper=formats.percent(paper.point),
+        segments=tuple(segments),
+        n=formats.whole(paper.n),
+    )
+
+
+def _join(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,78 @@
+"""Numbers as text: one place for digits, signs and the mark of a missing number."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+MISSING = "–"
+"""Printed where a number is undefined or missing."""
+
+_MINUS = "\N{MINUS SIGN}"
+
+
+def is_number(value: float | None) -> bool:
+    """True for a finite number; None, NaN and infinities are printed as missing."""
+    return value is not None and isfinite(value)
+
+
+def plain(value: float | None, digits: int = 3) -> str:
+    """A number with `digits` decimals and a true minus sign."""
+    if value is None or not isfinite(value):
+        return MISSING
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", _MINUS)
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A difference: always with its sign, except for an exact (rounded) zero."""
+    text = plain(value, digits)
+    if text == MISSING or text.startswith(_MINUS) or float(text) == 0:
+        return text
+    return f"+{text}"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in [0, 1] as a percentage."""
+    return MISSING if share is None or not isfinite(share) else f"{plain(100 * share, digits)}%"
+
+
+def whole(value: float | None) -> str:
+    """A count with thin spaces between thousands."""
+    if value is None or not isfinite(value):
+        return MISSING
+    return f"{round(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def p_value(value: float | None) -> str:
+    """A p or q value: three decimals, and ``<.001`` below."""
+    if value is None or not isfinite(value):
+        return MISSING
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def interval(low: float | None, high: float | None, *, sign: bool = False, digits: int = 3) -> str:
+    """``[low, high]``, or an empty string when there is no interval."""
+    if not (is_number(low) and is_number(high)):
+        return ""
+    write = signed if sign else plain
+    return f"[{write(low, digits)}, {write(high, digits)}]"
+
+
+def share_interval(low: float | None, high: float | None) -> str:
+    """``[low, high]`` of a share, in percent."""
+    if low is None or high is None or not (isfinite(low) and isfinite(high)):
+        return ""
+    return f"[{plain(100 * low, 1)}, {plain(100 * high, 1)}]"
+
+
+def words(name: str) -> str:
+    """A column's or dimension's name for reading: underscores become spaces."""
+    return name.replace("_", " ")
+
+
+def capital(name: str) -> str:
+    """`words` with a capital first letter."""
+    text = words(name)
+    return text[:1].upper() + text[1:]

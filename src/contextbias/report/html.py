@@ -1,0 +1,221 @@
+"""The page: what each section shows, filled into the template, with its data and script inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from contextbias.ids import canonical_json
+from contextbias.report import explorer, findings, formats, missing, panels, planted
+from contextbias.report.inputs import PLANTED, ReportInputs
+from contextbias.report.select import conditions_in, of_reader, readers_in
+from contextbias.report.tables import csv_files
+from contextbias.report.thumbnails import Thumbnails, embed
+from contextbias.tables import CONDITIONS, MISSING_REASONS, Prompt, ReaderRow
+
+PAGE = "index.html"
+"""Name of the page in the report's folder."""
+
+_SCRIPTS = ("data.js", "pictures.js", "associations.js", "page.js")
+_CONDITION_WORDS = {
+    "CF": "context-free: the role alone",
+    "CA-R": "context-aware, related: the role in a place or activity of its own",
+    "CA-U": "context-aware, unrelated: the role in an everyday place or activity",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderView:
+    """Everything that the page shows of one reader."""
+
+    name: str
+    ident: str
+    backend: str
+    comparable: bool
+    """True when there are images in more than one condition."""
+    lead: str
+    cards: list[findings.Card]
+    figures: list[panels.Figure]
+    missing: missing.MissingView
+    recoveries: list[planted.Recovery]
+    bias: list[str]
+    planted_figure: panels.Figure | None
+
+
+def render(inputs: ReportInputs) -> dict[str, bytes]:
+    """Make the report's files from tables; pure but for reading the image files.
+
+    Args:
+        inputs: Estimates, attributes, images and what was run.
+
+    Returns:
+        File content by path below the report folder: ``index.html`` and ``tables/*.csv``. The same
+        inputs give the same bytes.
+    """
+    tables = csv_files(inputs.estimates)
+    views = _reader_views(inputs)
+    thumbnails = embed(inputs.images, budget=inputs.thumbnail_budget)
+    context = {
+        "inputs": inputs,
+        "facts": inputs.facts,
+        "readers": views,
+        "run": _run_rows(inputs),
+        "conditions": _condition_rows(inputs),
+        "failed": missing.failed_images(inputs.images),
+        "reasons": MISSING_REASONS,
+        "table_names": sorted(tables),
+        "figures_shown": len(thumbnails.images),
+        "data": _blocks(inputs, views, thumbnails),
+    }
+    page = _environment().get_template("page.html.j2").render(context)
+    return {PAGE: page.encode()} | {f"tables/{name}": data for name, data in tables.items()}
+
+
+def _reader_views(inputs: ReportInputs) -> list[ReaderView]:
+    rows = {row.reader: row for row in inputs.facts.readers}
+    names = readers_in(inputs.estimates, list(rows))
+    return [_reader_view(inputs, name, f"r{k}", rows.get(name)) for k, name in enumerate(names)]
+
+
+def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | None) -> ReaderView:
+    order = [generator.generator for generator in inputs.facts.generators]
+    frame = of_reader(inputs.estimates, name)
+    comparable = len(conditions_in(frame)) > 1
+    found = findings.cards(frame, order)
+    recovered = planted.recoveries(inputs.estimates, name, order)
+    drawn = [
+        panels.contrasts_figure(frame, order, f"{ident}-contrasts"),
+        None if comparable else panels.distributions_figure(frame, f"{ident}-labels"),
+        panels.levels_figure(frame, order, f"{ident}-levels"),
+        panels.dimensions_figure(frame, order, f"{ident}-dimensions"),
+    ]
+    return ReaderView(
+        name=name,
+        ident=ident,
+        backend=row.backend if row else "",
+        comparable=comparable,
+        lead=findings.lead_sentence(found),
+        cards=found,
+        figures=[figure for figure in drawn if figure is not None],
+        missing=missing.missing_view(frame, order),
+        recoveries=recovered,
+        bias=planted.remaining_bias(recovered),
+        planted_figure=_planted_figure(inputs.estimates, name, order, f"{ident}-planted"),
+    )
+
+
+def _planted_figure(
+    estimates: pl.DataFrame, reader: str, order: Sequence[str], ident: str
+) -> panels.Figure | None:
+    if not (estimates["reader"] == PLANTED).any():
+        return None
+    return panels.planted_figure(estimates, reader, order, ident)
+
+
+def _run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
+    """What was run, as short facts for the head of the page."""
+    facts = inputs.facts
+    roles = sorted({image.role for image in inputs.images})
+    generators = [row.generator for row in facts.generators]
+    rows = [
+        ("Generators", ", ".join(generators)),
+        ("Roles", "none given" if roles == ["all"] else f"{len(roles)}: {', '.join(roles)}"),
+        ("Images", formats.whole(len(inputs.images))),
+        ("Seeds", facts.seeds),
+        ("Readers", ", ".join(row.reader for row in facts.readers)),
+        ("Preset", f"{facts.preset}; {facts.people} person"),
+        ("Codebook", f"version {facts.codebook}"),
+        ("Date", facts.made_at[:10]),
+        ("Made with", f"contextbias {facts.version}"),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, int, int, int]]:
+    """Condition, its words, prompts, distinct contexts and images."""
+    rows = []
+    for condition in CONDITIONS:
+        prompts = [prompt for prompt in inputs.prompts if prompt.condition == condition]
+        images = sum(image.condition == condition for image in inputs.images)
+        if images or prompts:
+            contexts = len({_context(prompt) for prompt in prompts})
+            words = _CONDITION_WORDS[condition]
+            rows.append((condition, words, len(prompts), contexts, images))
+    return rows
+
+
+def _context(prompt: Prompt) -> tuple[str | None, str | None]:
+    return prompt.location, prompt.activity
+
+
+def _blocks(
+    inputs: ReportInputs, views: Sequence[ReaderView], thumbnails: Thumbnails
+) -> list[tuple[str, Markup]]:
+    """The embedded JSON by element id; the vocabulary comes last, when it is complete."""
+    vocabulary = explorer.Vocabulary()
+    for generator in inputs.facts.generators:
+        vocabulary.generators.place(generator.generator)
+    for condition in CONDITIONS:
+        vocabulary.conditions.place(condition)
+    blocks: dict[str, Any] = {"pictures": explorer.pictures(thumbnails, inputs, vocabulary)}
+    for view in views:
+        frame = of_reader(inputs.estimates, view.name)
+        blocks[f"{view.ident}-table"] = explorer.associations(frame, vocabulary)
+        blocks[f"{view.ident}-facts"] = explorer.facts(
+            inputs.attributes, view.name, thumbnails, vocabulary
+        )
+    settings = {"people": inputs.facts.people, "readers": [view.name for view in views]}
+    blocks["vocabulary"] = vocabulary.as_json() | settings
+    blocks["thumbnails"] = explorer.thumbnail_texts(thumbnails)
+    return [(name, _script_json(value)) for name, value in blocks.items()]
+
+
+def _script_json(value: Any) -> Markup:
+    """JSON that may stand inside a script element, whatever the strings in it say."""
+    text = canonical_json(value)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("contextbias.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = "\n".join(_template_text(name) for name in _SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}\n}})();'
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment.globals |= {
+        "style": Markup(_template_text("page.css")),
+        "script": Markup(script),
+        "script_hash": f"sha256-{digest}",
+    }
+    environment.filters |= {
+        "capital": formats.capital,
+        "words": formats.words,
+        "whole": formats.whole,
+        "settings": _settings_text,
+        "trusted_svg": Markup,
+    }
+    return environment
+
+
+def _settings_text(settings: dict[str, Any]) -> str:
+    return json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False)
+
+
+def _template_text(name: str) -> str:
+    return files("contextbias.report").joinpath("templates", name).read_text("utf-8")

@@ -1,0 +1,73 @@
+"""What the report is made from: everything is handed in, nothing is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from contextbias.tables import GeneratorRow, ImageRow, Prompt, ReaderRow
+
+PLANTED = "planted"
+"""Reader name of the planted truth's own estimates; never shown as a reader."""
+
+MEAN = "mean"
+"""Generator name of a mean over generators."""
+
+ALL = "all"
+"""Condition or cohort that is pooled or averaged over; also the role of images without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What was run, as the first table of the page states it."""
+
+    generators: Sequence[GeneratorRow]
+    """Generators in the order of the configuration."""
+    readers: Sequence[ReaderRow]
+    """Readers in the order of the configuration; the first is shown first."""
+    preset: str
+    """``paper``, ``reference`` or ``strict``."""
+    people: str
+    """``primary`` or ``any``: whose attributes count."""
+    alpha: float
+    """Level of tests; intervals have 1 - alpha."""
+    margin_pp: float
+    """Largest range, in percentage points, that counts as no change."""
+    bootstrap: int
+    """Replicates of the role bootstrap."""
+    codebook: str
+    """Codebook version."""
+    version: str
+    """Version of contextbias that made the page."""
+    made_at: str
+    """UTC date of the newest row behind the page, ISO 8601; not the time of rendering, so that the
+    same tables give the same page."""
+    seeds: str
+    """How seeds were chosen, in words."""
+    simulated: bool
+    """True when any generator or reader of the study is simulated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportInputs:
+    """Everything that the page and its tables are printed from."""
+
+    title: str
+    """Heading of the page."""
+    facts: RunFacts
+    """What was run."""
+    estimates: pl.DataFrame
+    """Columns of ``tables.EstimateRow``."""
+    attributes: pl.DataFrame
+    """Columns of ``tables.AttributeRow``."""
+    images: Sequence[ImageRow]
+    """Latest attempt of each image; ``path`` absolute."""
+    prompts: Sequence[Prompt]
+    """The prompts of the study."""
+    report_dir: Path
+    """Folder that the page will be written to; links to the originals are relative to it."""
+    thumbnail_budget: int = field(default=12_000_000)
+    """Upper bound of the bytes that embedded thumbnails take in the page."""

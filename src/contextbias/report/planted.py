@@ -1,0 +1,108 @@
+"""Planted against recovered: what a simulated study was told to draw, and what was read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from contextbias.report import formats
+from contextbias.report.inputs import ALL, PLANTED
+from contextbias.report.select import (
+    CONTRASTS,
+    Number,
+    cohort_of,
+    generators_in,
+    index,
+    of_reader,
+)
+from contextbias.schema import COHORTS
+
+_PREVALENCE_KEYS = ("generator", "role", "dimension", "label", "condition")
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """One planted contrast of Bias Intensity beside the recovered one."""
+
+    generator: str
+    cohort: str
+    estimand: str
+    contrast: str
+    planted: str
+    recovered: str
+    interval: str
+    covered: str
+    """``yes``, ``no``, or the missing mark without an interval."""
+
+
+def recoveries(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> list[Recovery]:
+    """CA-U - CF of every generator, cohort and form; empty when the study is not simulated."""
+    truth, read = of_reader(estimates, PLANTED), of_reader(estimates, reader)
+    found = []
+    for estimand in ("bi_role", "bi_pooled"):
+        planted, recovered = index(truth, estimand), index(read, estimand)
+        for generator in generators_in(read, order):
+            for cohort in (*COHORTS, ALL):
+                key = (generator, None, CONTRASTS[0], cohort, None)
+                if key in planted and key in recovered:
+                    found.append(_recovery(key, estimand, planted[key], recovered[key]))
+    return found
+
+
+def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list[dict[str, Any]]:
+    """Planted and recovered prevalence of each role, label and condition, as points to draw.
+
+    Points that fall on one another at two decimals are drawn once.
+    """
+    keys = _PREVALENCE_KEYS
+    planted = index(of_reader(estimates, PLANTED), "prevalence", keys)
+    read = index(of_reader(estimates, reader), "prevalence", keys)
+    places: dict[tuple[float, float, str], None] = {}
+    for key, number in read.items():
+        truth = planted.get(key)
+        if key[0] != generator or key[4] == ALL or truth is None:
+            continue
+        if number.point is not None and truth.point is not None:
+            places[round(truth.point, 2), round(number.point, 2), cohort_of(key[2])] = None
+    return [{"x": x, "y": y, "cohort": cohort} for x, y, cohort in sorted(places)]
+
+
+def remaining_bias(rows: Sequence[Recovery]) -> list[str]:
+    """What the comparison says, in words: which planted contrasts the intervals hold or miss."""
+    sentences = []
+    for estimand, view in (("bi_role", "Within roles"), ("bi_pooled", "Pooled over roles")):
+        checked = [row for row in rows if row.estimand == estimand and row.covered in ("yes", "no")]
+        missed = [row for row in checked if row.covered == "no"]
+        if not checked:
+            continue
+        if not missed:
+            sentences.append(
+                f"{view}, every interval of CA-U \N{MINUS SIGN} CF holds its planted value."
+            )
+            continue
+        where = "; ".join(
+            f"{row.generator}, {row.cohort} (planted {row.planted}, "
+            f"read {row.recovered} {row.interval})"
+            for row in missed
+        )
+        sentences.append(f"{view}, the interval misses the planted value for: {where}.")
+    return sentences
+
+
+def _recovery(key: tuple[Any, ...], estimand: str, planted: Number, read: Number) -> Recovery:
+    covered = formats.MISSING
+    if planted.point is not None and read.low is not None and read.high is not None:
+        covered = "yes" if read.low <= planted.point <= read.high else "no"
+    return Recovery(
+        generator=str(key[0]),
+        cohort="overall" if key[3] == ALL else str(key[3]),
+        estimand=estimand,
+        contrast=str(key[2]),
+        planted=formats.signed(planted.point),
+        recovered=formats.signed(read.point),
+        interval=formats.interval(read.low, read.high, sign=True),
+        covered=covered,
+    )

@@ -1,0 +1,114 @@
+"""Picking numbers out of the estimates frame: filters and order, no arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from contextbias.report.inputs import ALL, MEAN, PLANTED
+from contextbias.schema import COHORTS, DIMENSIONS
+from contextbias.tables import CONDITIONS
+
+CONTRASTS = ("CA-U - CF", "CA-R - CF", "CA-U - CA-R")
+"""Differences of conditions, in the order of the page."""
+
+BI_ESTIMANDS = ("bi_pooled", "bi_role")
+"""The two forms of Bias Intensity that are drawn."""
+
+BI_KEYS = ("generator", "condition", "contrast", "cohort", "dimension")
+"""What identifies one BI number of one reader, once `role` is null."""
+
+CELL_KEYS = ("generator", "role", "dimension", "label")
+"""What identifies one role-label association of one reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One row of the estimates frame without its keys."""
+
+    point: float | None
+    """The number; None when undefined."""
+    low: float | None
+    """Lower end of its interval."""
+    high: float | None
+    """Upper end of its interval."""
+    verdict: str | None
+    """A verdict in words."""
+    n: int | None
+    """Support, as the estimand says."""
+    n_missing: int | None
+    """Images of the cell that could not be read."""
+    note: str | None
+    """``degenerate``, ``unsupported`` …"""
+    support: str | None
+    """``raw`` or ``equal``."""
+    method: str | None
+    """How it was made."""
+
+
+_FIELDS = ("point", "low", "high", "verdict", "n", "n_missing", "note", "support", "method")
+
+Index = dict[tuple[Any, ...], Number]
+"""Numbers by key."""
+
+
+def of_reader(estimates: pl.DataFrame, reader: str) -> pl.DataFrame:
+    """Rows of one reader; readers are never mixed."""
+    return estimates.filter(pl.col("reader") == reader)
+
+
+def readers_in(estimates: pl.DataFrame, order: Sequence[str]) -> list[str]:
+    """Readers with estimates, in the configured order, without the planted truth."""
+    seen = set(estimates["reader"].unique()) - {PLANTED}
+    return [name for name in order if name in seen] + sorted(seen - set(order))
+
+
+def index(frame: pl.DataFrame, estimand: str, keys: Sequence[str] = BI_KEYS) -> Index:
+    """Numbers of one estimand by `keys`.
+
+    Rows with a role are left out when `role` is not among the keys, and the other way round, so
+    that a per-role number never stands for the mean over roles.
+    """
+    has_role = pl.col("role").is_not_null()
+    rows = frame.filter(
+        (pl.col("estimand") == estimand) & (has_role if "role" in keys else ~has_role)
+    )
+    columns = zip(*(rows[name].to_list() for name in (*keys, *_FIELDS)), strict=True)
+    width = len(keys)
+    return {values[:width]: Number(*values[width:]) for values in columns}
+
+
+def generators_in(frame: pl.DataFrame, order: Sequence[str], *, mean: bool = True) -> list[str]:
+    """Generators with estimates in the configured order; the mean last, if wanted and there."""
+    seen = set(frame["generator"].drop_nulls().unique())
+    found = [name for name in order if name in seen and name != MEAN]
+    found += sorted(seen - set(order) - {MEAN})
+    return [*found, MEAN] if mean and MEAN in seen and len(found) > 1 else found
+
+
+def conditions_in(frame: pl.DataFrame) -> list[str]:
+    """Conditions with prevalences, in the order of every table."""
+    rows = frame.filter(pl.col("estimand") == "prevalence")
+    seen = set(rows["condition"].drop_nulls().unique())
+    return [name for name in CONDITIONS if name in seen]
+
+
+def cohorts_in(numbers: Index, position: int = 3) -> list[str]:
+    """Cohorts among the keys, in codebook order, then ``all``."""
+    seen = {key[position] for key in numbers}
+    return [name for name in (*COHORTS, ALL) if name in seen]
+
+
+def dimension_order(names: Iterable[str]) -> list[str]:
+    """Dimensions in codebook order; unknown ones last, by name."""
+    place = {name: rank for rank, name in enumerate(DIMENSIONS)}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
+
+
+def cohort_of(dimension: str, default: str = "") -> str:
+    """Cohort of a codebook dimension."""
+    found = DIMENSIONS.get(dimension)
+    return found.cohort if found else default

@@ -1,0 +1,100 @@
+"""The report stage: from an open study to its page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextbias import __version__
+from contextbias.errors import StudyError
+from contextbias.report.html import render
+from contextbias.report.inputs import ReportInputs, RunFacts
+from contextbias.schema import CODEBOOK_VERSION
+from contextbias.tables import ImageRow
+
+if TYPE_CHECKING:
+    from contextbias.store import Study
+
+
+def build(study: Study, fingerprint: str = "") -> Path:
+    """Write report/index.html and report/tables/*.csv of a study that has been measured.
+
+    Args:
+        study: Open for writing.
+        fingerprint: What the report was made from, kept so that a second run can tell.
+
+    Returns:
+        Path of the page.
+
+    Raises:
+        StudyError: The study has no estimates yet.
+    """
+    return study.write_report(render(inputs_of(study)), fingerprint)
+
+
+def inputs_of(study: Study) -> ReportInputs:
+    """Gather what the page is printed from.
+
+    Raises:
+        StudyError: The study has no estimates yet.
+    """
+    estimates, attributes = study.estimates(), study.attributes()
+    if estimates is None or attributes is None:
+        raise StudyError(f"{study.root} has no estimates yet", "run `contextbias measure` first")
+    images = [_absolute(image, study.root) for image in study.images()]
+    return ReportInputs(
+        title=study.config.study.name,
+        facts=_facts(study, images),
+        estimates=estimates,
+        attributes=attributes,
+        images=images,
+        prompts=study.prompts(),
+        report_dir=study.root / "report",
+    )
+
+
+def _absolute(image: ImageRow, root: Path) -> ImageRow:
+    return image if image.path is None else replace(image, path=str(root / image.path))
+
+
+def _facts(study: Study, images: list[ImageRow]) -> RunFacts:
+    config = study.config
+    readings = study.readings()
+    used = {(image.generator, image.generator_fingerprint) for image in images}
+    reading = {(row.reader, row.reader_fingerprint) for row in readings}
+    places = [entry.name for entry in (*config.generators, *config.readers)]
+
+    def place(name: str) -> int:
+        return places.index(name) if name in places else len(places)
+
+    generators = [g for g in study.generators() if (g.generator, g.fingerprint) in used]
+    readers = [r for r in study.readers() if (r.reader, r.fingerprint) in reading]
+    dates = [image.created_at for image in images] + [row.created_at for row in readings]
+    backends = {entry.backend for entry in (*config.generators, *config.readers)}
+    return RunFacts(
+        generators=sorted(generators, key=lambda row: place(row.generator)),
+        readers=sorted(readers, key=lambda row: place(row.reader)),
+        preset=config.measure.preset,
+        people=config.measure.people,
+        alpha=config.measure.alpha,
+        margin_pp=config.measure.margin_pp,
+        bootstrap=config.measure.bootstrap,
+        codebook=CODEBOOK_VERSION,
+        version=__version__,
+        made_at=max(dates, default=""),
+        seeds=_seeds(study),
+        simulated="simulated" in backends,
+    )
+
+
+def _seeds(study: Study) -> str:
+    if all(entry.backend == "folder" for entry in study.config.generators):
+        return ""
+    each = study.config.study.images_per_prompt
+    how = (
+        "the same in every condition and generator"
+        if (study.config.study.seeds == "paired")
+        else "other ones for every prompt"
+    )
+    return f"{each} images a prompt, seeds {how}"

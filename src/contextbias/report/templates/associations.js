@@ -1,0 +1,163 @@
+// The table of labels: filtered, sorted and paged over column arrays.
+const PAGE_SIZE = 25;
+
+const columnsOf = (table) => {
+  const name = (list, key) => ({ value: (k) => list[table[key][k]], text: (k) => spaced(list[table[key][k]]) });
+  const number = (key, write) => ({ value: (k) => table[key][k], text: (k) => write(table[key][k]), number: true });
+  const prevalence = (c) => ({ value: (k) => table.prevalence[c].p[k], text: (k) => percent(table.prevalence[c].p[k]), number: true });
+  const compared = table.conditions.length > 1;
+  const last = table.prevalence.length - 1;
+  const several = (key) => new Set(table[key]).size > 1;
+  return [
+    { id: "role", title: "Role", ...name(vocabulary.roles, "r"), skip: !several("r") },
+    { id: "dimension", title: "Dimension", ...name(vocabulary.dimensions, "d") },
+    { id: "label", title: "Label", value: (k) => vocabulary.labels[table.l[k]], text: (k) => vocabulary.labels[table.l[k]], opens: true },
+    { id: "generator", title: "Generator", ...name(vocabulary.generators, "g"), skip: !several("g") },
+    ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: vocabulary.conditions[condition], ...prevalence(c) })),
+    { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
+    { id: "trend", title: "Trend", skip: !compared, draws: true },
+    { id: "range", title: "Range", hint: "percentage points", skip: !compared, ...number("range", (v) => fixed(v, 1)) },
+    { id: "ccs", title: "CCS", skip: !compared, ...number("ccs", (v) => fixed(v, 1)) },
+    { id: "p", title: "p", skip: !compared, ...number("p", pValue) },
+    { id: "q", title: "q", skip: !compared, ...number("q", pValue) },
+    { id: "paper", title: "Paper’s rule", skip: !compared, value: (k) => table.paper[k], text: (k) => ({ true: "invariant", false: "not" }[table.paper[k]] ?? DASH) },
+    { id: "verdict", title: "Verdict", skip: !compared, value: (k) => table.verdict[k], text: (k) => table.verdict[k] ?? DASH, pill: true },
+    { id: "n", title: "n", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
+  ].filter((column) => !column.skip);
+};
+
+const support = (table, last, k) => table.prevalence[last].n[k] ?? table.prevalence[0].n[k];
+const between = (numbers, k) => (numbers.low[k] === null ? DASH : `${fixed(100 * numbers.low[k], 1)}–${fixed(100 * numbers.high[k], 1)}`);
+
+const trend = (table, k) => {
+  const svg = drawn("svg", { class: "trend", width: 58, height: 22, viewBox: "0 0 58 22", "aria-hidden": "true" });
+  svg.style.setProperty("--dot", `var(--${vocabulary.cohorts[table.d[k]] || "ink"})`);
+  for (const y of [2, 20]) svg.append(drawn("line", { x1: 2, x2: 56, y1: y, y2: y }));
+  const points = table.conditions
+    .map((_, c) => [6 + (c * 46) / (table.conditions.length - 1), table.prevalence[c].p[k]])
+    .filter(([, p]) => p !== null)
+    .map(([x, p]) => [x, 20 - 18 * p]);
+  svg.append(drawn("path", { d: points.map(([x, y], n) => `${n ? "L" : "M"}${x},${y}`).join("") }));
+  for (const [x, y] of points) svg.append(drawn("circle", { cx: x, cy: y, r: 2.4 }));
+  return svg;
+};
+
+const ordered = (rows, column, descending) => {
+  const sign = descending ? -1 : 1;
+  const rank = new Map(rows.map((k) => [k, column.value(k)]));
+  return rows.sort((a, b) => {
+    const [x, y] = [rank.get(a), rank.get(b)];
+    if (x === null || x === undefined) return y === null || y === undefined ? a - b : 1;
+    if (y === null || y === undefined) return -1;
+    const order = typeof x === "number" ? x - y : x.localeCompare(y);
+    return order * sign || a - b;
+  });
+};
+
+const associations = (box, reader) => {
+  const table = load(`${reader}-table`);
+  const columns = columnsOf(table);
+  const compared = table.conditions.length > 1;
+  const state = { page: 0, sort: compared ? "ccs" : "p0", descending: true, rows: [] };
+  const filters = filterBar(reader, table, compared);
+  const status = make("p", { role: "status", class: "soft" });
+  const body = make("tbody");
+  const heads = columns.map((column) => head(column, state, () => refresh(true)));
+  const pager = pagerBar((step) => { state.page += step; draw(); });
+
+  const draw = () => {
+    const from = state.page * PAGE_SIZE;
+    body.replaceChildren(...state.rows.slice(from, from + PAGE_SIZE).map((k) => row(reader, table, columns, k)));
+    const to = Math.min(from + PAGE_SIZE, state.rows.length);
+    status.textContent = `${state.rows.length} of ${table.all} labels${state.rows.length ? `; rows ${from + 1} to ${to}` : ""}`;
+    pager.update(state.page, Math.ceil(state.rows.length / PAGE_SIZE));
+    heads.forEach((element, c) => {
+      if (columns[c].draws) return;
+      element.setAttribute("aria-sort", columns[c].id !== state.sort ? "none" : state.descending ? "descending" : "ascending");
+    });
+  };
+  const refresh = (resort) => {
+    if (!resort) state.rows = table.g.map((_, k) => k).filter(filters.accepts);
+    ordered(state.rows, columns.find((column) => column.id === state.sort), state.descending);
+    state.page = 0;
+    draw();
+  };
+  filters.element.addEventListener("input", () => refresh(false));
+  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Labels" });
+  scroll.append(make("table", { class: "labels" }, make("thead", {}, make("tr", {}, ...heads)), body));
+  box.replaceChildren(filters.element, status, scroll, pager.element);
+  refresh(false);
+};
+
+const head = (column, state, sort) => {
+  if (column.draws || !column.value) return make("th", { scope: "col", class: column.number ? "num" : null }, make("span", { class: "head" }, column.title));
+  const button = make("button", { type: "button", title: column.hint }, column.title);
+  button.addEventListener("click", () => {
+    state.descending = state.sort === column.id ? !state.descending : Boolean(column.number);
+    state.sort = column.id;
+    sort();
+  });
+  return make("th", { scope: "col", class: column.number ? "num" : null, "aria-sort": "none" }, button);
+};
+
+const row = (reader, table, columns, k) =>
+  make("tr", {}, ...columns.map((column) => {
+    if (column.draws) return make("td", {}, trend(table, k));
+    const text = column.text(k);
+    if (column.opens) return make("th", { scope: "row" }, make("button", { type: "button", class: "open", onclick: () => drawer(reader, k) }, text));
+    if (column.pill) return make("td", {}, make("span", { class: `pill ${table.verdict[k] ?? ""}` }, text));
+    return make("td", { class: column.number ? "num" : null }, text);
+  }));
+
+const filterBar = (reader, table, compared) => {
+  const element = make("form", { class: "filters" });
+  element.addEventListener("submit", (event) => event.preventDefault());
+  const pick = (title, options) => {
+    const select = make("select", {}, make("option", { value: "" }, "all"), ...options.map(([value, text]) => make("option", { value }, text)));
+    if (options.length > 1) element.append(make("label", {}, title, select));
+    return select;
+  };
+  const from = (list, key) =>
+    used(table[key]).map((v) => [v, spaced(list[v])]).sort((a, b) => a[1].localeCompare(b[1]));
+  const search = make("input", { type: "search", placeholder: "e.g. nurse female", size: 18 });
+  element.append(make("label", {}, "Search", search));
+  const generator = pick("Generator", from(vocabulary.generators, "g"));
+  const role = pick("Role", from(vocabulary.roles, "r"));
+  const cohorts = [...new Set(table.d.map((d) => vocabulary.cohorts[d]))].sort();
+  const cohort = pick("Cohort", cohorts.map((name) => [name, name]));
+  const dimension = pick("Dimension", from(vocabulary.dimensions, "d"));
+  const verdict = pick("Verdict", compared ? ["invariant", "inconclusive", "shifted"].map((v) => [v, v]) : []);
+  const supported = make("input", { type: "checkbox" });
+  supported.checked = compared;
+  if (compared) element.append(make("label", { class: "check" }, supported, "supported only"));
+  const equals = (select, value) => select.value === "" || String(value) === select.value;
+  const accepts = (k) =>
+    (!supported.checked || table.supported[k] === 1) &&
+    equals(generator, table.g[k]) && equals(role, table.r[k]) && equals(dimension, table.d[k]) &&
+    equals(cohort, vocabulary.cohorts[table.d[k]]) && equals(verdict, table.verdict[k]) &&
+    matches(table, k, search.value.toLowerCase().split(/\s+/).filter(Boolean));
+  return { element, accepts };
+};
+
+const matches = (table, k, words) => {
+  if (!words.length) return true;
+  const text = [
+    vocabulary.roles[table.r[k]], spaced(vocabulary.dimensions[table.d[k]]),
+    vocabulary.labels[table.l[k]], vocabulary.generators[table.g[k]],
+  ].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
+};
+
+const pagerBar = (turn) => {
+  const back = make("button", { type: "button", onclick: () => turn(-1) }, "Previous");
+  const next = make("button", { type: "button", onclick: () => turn(1) }, "Next");
+  const place = make("span");
+  const element = make("div", { class: "pager" }, back, place, next);
+  const update = (page, pages) => {
+    back.disabled = page <= 0;
+    next.disabled = page >= pages - 1;
+    place.textContent = pages ? `page ${page + 1} of ${pages}` : "nothing matches";
+    element.hidden = pages === 1;
+  };
+  return { element, update };
+};

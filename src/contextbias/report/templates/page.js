@@ -1,0 +1,27 @@
+// Start: one reader at a time, choices of figures, and the parts that are drawn from data.
+for (const select of document.querySelectorAll("[data-choice]")) {
+  const groups = document.querySelectorAll(`#${CSS.escape(select.dataset.choice)} [data-group]`);
+  const choose = () => groups.forEach((element) => { element.hidden = element.dataset.group !== select.value; });
+  select.addEventListener("change", choose);
+  choose();
+}
+
+const started = new Set();
+const showReader = (chosen) => {
+  for (const box of document.querySelectorAll("[data-reader]")) {
+    const reader = box.dataset.reader;
+    box.hidden = reader !== chosen;
+    if (reader !== chosen || started.has(reader)) continue;
+    started.add(reader);
+    associations(box.querySelector("[data-associations]"), reader);
+    gallery(box.querySelector("[data-gallery]"), reader);
+  }
+};
+const first = document.querySelector("[data-reader]");
+if (first) showReader(first.dataset.reader);
+const switcher = document.getElementById("reader-choice");
+if (switcher) switcher.addEventListener("change", () => showReader(switcher.value));
+
+for (const dialog of document.querySelectorAll("dialog")) {
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+}

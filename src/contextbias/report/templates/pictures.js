@@ -1,0 +1,181 @@
+// Thumbnails, the gallery, the view of one picture, and the drawer of pictures behind a number.
+const nameOf = (i) => {
+  const role = vocabulary.roles[pictures.role[i]];
+  const who = role === "all" ? "" : `${role}, `;
+  return `${who}${vocabulary.conditions[pictures.condition[i]]}, seed ${pictures.seed[i]}`;
+};
+
+const thumb = (reader, i, caption) => {
+  const data = load("thumbnails")[i];
+  const picture = data
+    ? make("img", { src: `data:image/webp;base64,${data}`, alt: "", width: 96, height: 96, decoding: "async" })
+    : make("span", { class: "none" }, pictures.status[i] || "no preview");
+  const button = make(
+    "button",
+    { type: "button", class: "thumb", onclick: () => view(reader, i) },
+    picture, caption ? make("span", {}, caption) : null, make("span", { class: "sr" }, `Picture: ${nameOf(i)}`),
+  );
+  return button;
+};
+
+const thumbs = (reader, list, caption, first = 18) => {
+  const box = make("div", { class: "thumbs" });
+  const show = (from, to) => box.append(...list.slice(from, to).map((i) => thumb(reader, i, caption(i))));
+  show(0, first);
+  if (list.length <= first) return box;
+  const more = make("button", { type: "button", class: "plain-button more" }, `Show all ${list.length}`);
+  more.addEventListener("click", () => {
+    show(first, list.length);
+    more.remove();
+    box.children[first].focus();
+  });
+  return make("div", {}, box, more);
+};
+
+const cells = new Map();
+for (let i = 0; i < pictures.role.length; i += 1) {
+  const key = `${pictures.generator[i]}|${pictures.role[i]}|${pictures.condition[i]}`;
+  if (!cells.has(key)) cells.set(key, []);
+  cells.get(key).push(i);
+}
+const cell = (generator, role, condition) => cells.get(`${generator}|${role}|${condition}`) ?? [];
+const totals = new Map(pictures.totals.map(([g, r, c, n]) => [`${g}|${r}|${c}`, n]));
+
+const shown = (generator, role, condition) => {
+  const total = totals.get(`${generator}|${role}|${condition}`) ?? 0;
+  const here = cell(generator, role, condition).length;
+  return here < total ? `${here} of ${total} images are in this page` : "";
+};
+
+const used = (values) => [...new Set(values)].sort((a, b) => a - b);
+
+const fillGallery = (grid, reader, role) => {
+  const conditions = used(pictures.condition);
+  grid.style.gridTemplateColumns = `repeat(${conditions.length}, minmax(0, 1fr))`;
+  grid.replaceChildren();
+  for (const generator of used(pictures.generator)) {
+    grid.append(make("h3", {}, vocabulary.generators[generator]));
+    for (const condition of conditions) {
+      const list = cell(generator, role, condition);
+      const title = make("h4", {}, vocabulary.conditions[condition], make("span", { class: "soft" }, ` ${shown(generator, role, condition)}`));
+      const first = conditions.length > 1 ? 6 : 24;
+      grid.append(make("div", {}, title, list.length ? thumbs(reader, list, () => "", first) : make("p", { class: "soft" }, "no image")));
+    }
+  }
+};
+
+const gallery = (box, reader) => {
+  const roles = used(pictures.role).sort((a, b) => vocabulary.roles[a].localeCompare(vocabulary.roles[b]));
+  const grid = make("div", { class: "gallery" });
+  const choice = make("select", { id: `${reader}-gallery-role` }, ...roles.map((r) => make("option", { value: r }, vocabulary.roles[r])));
+  choice.addEventListener("change", () => fillGallery(grid, reader, Number(choice.value)));
+  const label = make("label", { for: `${reader}-gallery-role` }, "Role");
+  box.replaceChildren(roles.length > 1 ? make("p", { class: "choose" }, label, choice) : "", grid);
+  fillGallery(grid, reader, roles[0]);
+};
+
+const open = (dialog, title, ...content) => {
+  const close = make("button", { type: "button", class: "plain-button", onclick: () => dialog.close() }, "Close");
+  const heading = make("h2", { id: `${dialog.id}-h`, tabindex: "-1" }, title);
+  dialog.replaceChildren(make("div", {}, make("header", {}, heading, close), ...content));
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+  heading.focus();
+};
+
+const COHORTS = ["people", "objects", "scene", "camera"];
+const said = (reader, i) => {
+  const people = new Map();
+  for (const [person, d, l, r] of factsOf(reader, i)) {
+    const place = person < 0 ? vocabulary.cohorts[d] : `person ${person + 1}`;
+    const key = person < 0 && vocabulary.cohorts[d] === "people" ? "person 1" : place;
+    if (!people.has(key)) people.set(key, new Map());
+    const answers = people.get(key);
+    if (!answers.has(d)) answers.set(d, { labels: [], reason: "" });
+    if (l >= 0) answers.get(d).labels.push(vocabulary.labels[l]);
+    else answers.get(d).reason = vocabulary.reasons[r] === "empty" ? "nothing" : spaced(vocabulary.reasons[r]);
+  }
+  const order = (name) => (name.startsWith("person") ? Number(name.slice(7)) : 100 + COHORTS.indexOf(name));
+  const parts = [];
+  for (const name of [...people.keys()].sort((a, b) => order(a) - order(b))) {
+    const list = make("dl", { class: "said" });
+    for (const [d, { labels, reason }] of [...people.get(name)].sort((a, b) => a[0] - b[0])) {
+      list.append(
+        make("dt", {}, spaced(vocabulary.dimensions[d])),
+        labels.length ? make("dd", {}, labels.join(", ")) : make("dd", { class: "gone" }, reason),
+      );
+    }
+    const title = name === "person 1" ? "Most prominent person" : name;
+    parts.push(make("h3", {}, title[0].toUpperCase() + title.slice(1)), list);
+  }
+  return parts;
+};
+
+const view = (reader, i) => {
+  const data = load("thumbnails")[i];
+  const small = data ? `data:image/webp;base64,${data}` : "";
+  const href = pictures.href[i];
+  const image = make("img", { src: href || small, alt: `Picture: ${nameOf(i)}` });
+  const note = make("p", { class: "soft", hidden: true }, "The original file is not beside this page; its thumbnail is shown.");
+  image.addEventListener("error", () => {
+    if (small && image.src !== small) { image.src = small; note.hidden = false; } else image.hidden = true;
+  });
+  const [text, variant] = pictures.prompts[pictures.prompt[i]];
+  const facts = make("dl", { class: "said" });
+  const line = (name, value) => { if (value !== "") facts.append(make("dt", {}, name), make("dd", {}, value)); };
+  line("prompt", text);
+  line("variant", variant);
+  line("generator", vocabulary.generators[pictures.generator[i]]);
+  line("condition", vocabulary.conditions[pictures.condition[i]]);
+  line("seed", String(pictures.seed[i]));
+  line("status", pictures.status[i]);
+  const left = make("div", {}, image, note, href ? make("p", {}, make("a", { href }, "Open the original file")) : null);
+  const right = make("div", {}, facts, ...said(reader, i));
+  open(document.getElementById("viewer"), nameOf(i), make("div", { class: "view" }, left, right));
+};
+
+const group = (reader, title, list, caption) =>
+  list.length ? make("div", {}, make("h4", {}, `${title} (${list.length})`), thumbs(reader, list, caption)) : null;
+
+// The pictures behind association `k`, by condition.
+const drawer = (reader, k) => {
+  const table = load(`${reader}-table`);
+  const [g, r, d, l] = [table.g[k], table.r[k], table.d[k], table.l[k]];
+  const columns = table.conditions.map((condition, c) => {
+    const numbers = table.prevalence[c];
+    const split = { shows: [], not: [], missing: [] };
+    const texts = new Map();
+    for (const i of cell(g, r, condition)) {
+      const { state, text } = stateOf(reader, i, d, l);
+      split[state].push(i);
+      texts.set(i, text);
+    }
+    const interval = numbers.low[k] === null ? "" : ` [${fixed(100 * numbers.low[k], 1)}, ${fixed(100 * numbers.high[k], 1)}]`;
+    const support = numbers.n[k] === null ? "not tested" : `of ${numbers.n[k]} images read; ${numbers.missing[k] ?? 0} missing`;
+    const part = shown(g, r, condition);
+    const caption = (i) => texts.get(i);
+    return make(
+      "section", {},
+      make("h3", {}, vocabulary.conditions[condition]),
+      make("p", {}, make("strong", {}, percent(numbers.p[k])), `${interval} ${support}`),
+      part ? make("p", { class: "soft" }, part) : null,
+      group(reader, "Shows it", split.shows, caption),
+      group(reader, "Does not", split.not, caption),
+      group(reader, "Missing", split.missing, caption),
+    );
+  });
+  const role = vocabulary.roles[r] === "all" ? "" : `${vocabulary.roles[r]}: `;
+  const title = `${role}${spaced(vocabulary.dimensions[d])} “${vocabulary.labels[l]}”`;
+  const line = make("ul", { class: "figures-line" });
+  const item = (name, value) => { if (value !== DASH) line.append(make("li", {}, make("span", { class: "soft" }, `${name} `), value)); };
+  item("generator", vocabulary.generators[g]);
+  item("range", table.range[k] === null ? DASH : `${fixed(table.range[k], 1)} pp`);
+  item("CCS", fixed(table.ccs[k], 1));
+  item("χ²", fixed(table.chi2[k], 2));
+  item("p", pValue(table.p[k]));
+  item("q", pValue(table.q[k]));
+  item("equivalence p", pValue(table.equivalence[k]));
+  item("paper's rule", { true: "invariant", false: "not invariant" }[table.paper[k]] ?? DASH);
+  item("verdict", table.verdict[k] ?? DASH);
+  open(document.getElementById("drawer"), title, line, make("div", { class: "columns" }, ...columns));
+};
