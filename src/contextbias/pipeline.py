@@ -35,6 +35,8 @@ from contextbias.tables import OK, ImageRow, ReadingRow
 from contextbias.worklist import Worklist, pending, work_off
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from contextbias.canonicalise import LabelMapping
 
 STAGES = ("bench", "generate", "extract", "canonicalise", "measure", "report")
@@ -153,7 +155,7 @@ def _generate(wanted: Wanted, options: Options) -> Done:
         if options.generators is not None and section.name not in options.generators:
             continue
         if section in wanted.folders:
-            new += _import_section(wanted.study, section)
+            new += _import_section(wanted.study, section, options.progress)
             continue
         left = None if options.limit is None else options.limit - new
         outcome = _draw(wanted, section, options, left)
@@ -199,7 +201,7 @@ def _draw(
     return outcome.done, outcome.failed
 
 
-def _import_section(study: Study, section: BackendSection) -> int:
+def _import_section(study: Study, section: BackendSection, progress: Progress) -> int:
     options = dict(section.options)
     source = options.pop("source", None)
     pattern, manifest = options.pop("pattern", None), options.pop("manifest", None)
@@ -215,6 +217,7 @@ def _import_section(study: Study, section: BackendSection) -> int:
         pattern=pattern,
         manifest=study.root / manifest if manifest else None,
         generator=section.name,
+        progress=progress,
     )
 
 
@@ -225,6 +228,7 @@ def import_images(
     pattern: str | None = None,
     manifest: Path | None = None,
     generator: str = "images",
+    progress: Progress,
 ) -> int:
     """Take existing images into a study, where they lie; returns how many were new.
 
@@ -234,18 +238,25 @@ def import_images(
         pattern: Path pattern such as ``{generator}/{condition}/{role}/{prompt}/{seed}.png``.
         manifest: CSV or JSONL that says what each file shows.
         generator: Name for images whose path and manifest name none.
+        progress: Is told about files that were not taken.
 
     Raises:
         InputError: No folder there, or not one readable image in it.
     """
-    from contextbias.generate.importing import rows_for
+    from contextbias.generate.importing import latest_attempts, rows_for
 
-    prompts, generators, images = rows_for(
-        source, pattern=pattern, manifest=manifest, generator=generator
-    )
-    study.append_prompts(prompts)
-    study.append_generators(generators)
-    return study.append_images(images)
+    found = rows_for(source, pattern=pattern, manifest=manifest, generator=generator)
+    study.append_prompts(found.prompts)
+    study.append_generators(found.generators)
+    hashes = {image.image_id: image.sha256 for image in study.images()}
+    new = latest_attempts(found.images, study.attempts("images"), hashes)
+    if found.skipped:
+        first = found.skipped[0]
+        progress.say(
+            f"{len(found.skipped):,} files in {source} were not taken, "
+            f"for example {first.path.name}: {first.why}"
+        )
+    return study.append_images(new)
 
 
 def _write_planted(wanted: Wanted) -> None:
@@ -382,14 +393,24 @@ def _measure(wanted: Wanted, options: Options) -> Done:
         return Done("measure", 0, "nothing to do")
     readable = {row.reader: row.readable for row in wanted.reader_rows.values()}
     frame = measure(
-        attributes, study.planted(), readable=readable, codebook=CODEBOOK_VERSION, **settings
+        attributes, _planted(study), readable=readable, codebook=CODEBOOK_VERSION, **settings
     )
     study.write_estimates(frame, fingerprint)
     return Done("measure", frame.height, f"{frame.height:,} estimates")
 
 
+def _planted(study: Study) -> pl.DataFrame | None:
+    from contextbias.canonicalise import LabelMapping, canonical_planted
+
+    frame = study.planted()
+    if frame is None:
+        return None
+    mapping = LabelMapping.from_json((study.root / "derived/mapping.json").read_bytes())
+    return canonical_planted(frame, mapping)
+
+
 def _report(wanted: Wanted, _: Options) -> Done:
-    from contextbias.report import build
+    from contextbias.report import inputs_of, render
 
     study = wanted.study
     if study.estimates() is None:
@@ -399,7 +420,7 @@ def _report(wanted: Wanted, _: Options) -> Done:
     fingerprint = content_hash(["report", __version__, sources, config])
     if study.fingerprint("report") == fingerprint:
         return Done("report", 0, "nothing to do")
-    files = build(study, wanted.images())
+    files = render(inputs_of(study))
     study.write_report(files, fingerprint)
     return Done("report", len(files), f"{len(files)} files")
 

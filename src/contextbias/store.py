@@ -83,6 +83,8 @@ class Study:
             study = cls(root, _connect(root, writing=writing), lock)
             if writing:
                 study._take_in_receipts()
+            if lock is not None:
+                _sweep_after_a_crash(root, lock)
         except BaseException:
             if lock is not None:
                 os.close(lock)
@@ -94,6 +96,7 @@ class Study:
         if self._connection is not None:
             self._connection.close()
         if self._lock is not None:
+            os.ftruncate(self._lock, 0)
             os.close(self._lock)
             self._lock = None
 
@@ -292,7 +295,7 @@ def _latest(table: str, key: str) -> str:
 
 
 @cache
-def _structured(row_class: type[Any]) -> frozenset[str]:
+def _structured(row_class: Any) -> frozenset[str]:
     """Names of the fields that are stored as JSON."""
     return frozenset(
         field.name for field in fields(row_class) if str(field.type).startswith(("dict", "tuple"))
@@ -376,3 +379,12 @@ def _take_lock(root: Path) -> int:
             f"another contextbias is writing in {root}", "wait for it, or stop it, then run again"
         ) from None
     return handle
+
+
+def _sweep_after_a_crash(root: Path, lock: int) -> None:
+    # The lock file is empty after a clean end. What a killed run left half-written can go.
+    if os.fstat(lock).st_size:
+        for part in root.rglob(".*.part"):
+            part.unlink(missing_ok=True)
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

@@ -35,9 +35,12 @@ def images(
     """Take existing images into a study. They stay where they are; broken ones are listed."""
     from contextbias.cli.run import finish
     from contextbias.pipeline import import_images
+    from contextbias.progress import for_terminal
     from contextbias.store import Study
 
     with Study.open(study, writing=True) as opened:
-        new = import_images(opened, source, pattern=pattern, manifest=manifest)
+        new = import_images(
+            opened, source, pattern=pattern, manifest=manifest, progress=for_terminal()
+        )
     typer.echo(f"{new:,} new images in {study}", err=True)
     finish(opened, report=False)

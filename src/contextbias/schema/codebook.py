@@ -7,11 +7,12 @@ Python. Source: the paper's schema (Table 6) and the vocabularies of its release
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal, Mapping
+from typing import Literal
 
 CODEBOOK_VERSION = "1"
 """Version of dimensions and vocabularies; a column of every estimate."""
