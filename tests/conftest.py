@@ -10,6 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +27,13 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 _REQUIRE_ALL = bool(os.environ.get("CONTEXTBIAS_REQUIRE_ALL"))
 _REAL_CACHE = weights_folder().absolute().parent
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "SSL_CERT_FILE")
+_IMPORTED_AS_ROOT = (
+    "encodings.idna",
+    "json",
+    "polars",
+    "contextbias.cli.main",
+    "contextbias.pipeline",
+)
 _LOOPBACK = ("127.", "::1", "localhost")
 
 # Two shared cores make single examples slow now and then; no test here is about speed.
@@ -98,15 +109,41 @@ def chromium() -> str:
     for name in ("chromium", "chromium-browser", "google-chrome"):
         if path := shutil.which(name):
             return path
-    _missing("needs a Chromium on the path, for example from the package `chromium`")
+    return _missing("needs a Chromium on the path, for example from the package `chromium`")
 
 
 @pytest.fixture
-def unprivileged() -> int:
-    """A user id for a child process that must not be root."""
-    if os.geteuid() != 0:
-        return os.geteuid()
-    return 65534  # nobody
+def public_folder() -> Iterator[Path]:
+    """A folder that every user of the machine can reach; a test may take its permissions away."""
+    with tempfile.TemporaryDirectory(prefix="contextbias-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        for path in [folder, *folder.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.fixture
+def as_nobody() -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Run a Python script in a child without the rights of root.
+
+    What the script needs is imported first: the interpreter may lie where nobody else can read.
+    """
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        preamble = f"import os, {', '.join(_IMPORTED_AS_ROOT)}\n"
+        drop = "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        if os.geteuid() != 0:
+            drop = ""
+        return subprocess.run(
+            [sys.executable, "-c", preamble + drop + script],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+        )
+
+    return run
 
 
 def _home_variables() -> dict[str, str]:

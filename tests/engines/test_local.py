@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.conftest import CHECKOUT
+from tests.engines.tasks import Doubling, Failing, Fatal, Waiting
+
+from contextbias.engines import run_batches
+from contextbias.errors import Incomplete
+
+BATCHES = [[1, 2], [3], [4, 5, 6], [7]]
+KINDS = ["none", "threads", "processes"]
+
+DRIVER = """
+import sys
+from pathlib import Path
+from contextbias.engines import run_batches
+from tests.engines.tasks import Waiting
+
+if __name__ == "__main__":
+    batches = [[item] for item in range(40)]
+    try:
+        task = Waiting(Path(sys.argv[1]))
+        for rows in run_batches(task, batches, parallel=sys.argv[2], workers=2):
+            print(*rows, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("parallel", KINDS)
+def test_every_way_of_running_gives_the_same_rows(parallel: str, tmp_path: Path) -> None:
+    rows = list(run_batches(Doubling(tmp_path), BATCHES, parallel=parallel, workers=2))
+    assert sorted(rows) == [[2, 4], [6], [8, 10, 12], [14]]
+    assert 1 <= len(list(tmp_path.glob("built-*"))) <= 2
+
+
+@pytest.mark.parametrize("parallel", ["none", "threads"])
+def test_a_task_is_built_once_a_worker(parallel: str, tmp_path: Path) -> None:
+    list(run_batches(Doubling(tmp_path), [[n] for n in range(30)], parallel=parallel, workers=1))
+    assert len(list(tmp_path.glob("built-*"))) == 1
+
+
+def test_one_batch_needs_no_second_process(tmp_path: Path) -> None:
+    assert list(run_batches(Doubling(tmp_path), [[1]], parallel="processes", workers=8)) == [[2]]
+    (built,) = tmp_path.glob("built-*")
+    assert built.name.split("-")[1] == str(os.getpid())
+
+
+@pytest.mark.parametrize("parallel", KINDS)
+def test_an_error_of_a_task_is_not_swallowed(parallel: str) -> None:
+    with pytest.raises(ValueError, match="item 4"):
+        list(run_batches(Failing(4), BATCHES, parallel=parallel, workers=2))
+
+
+def test_a_dead_worker_is_said_and_what_was_finished_is_kept() -> None:
+    got: list[int] = []
+    found = run_batches(Fatal(39), [[n] for n in range(40)], parallel="processes", workers=1)
+    with pytest.raises(Incomplete, match=r"a worker process died.*fewer workers") as caught:
+        got += (item for rows in found for item in rows)
+    assert set(range(30)) <= set(got) <= set(range(39))
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize("parallel", ["threads", "processes"])
+def test_an_interruption_finishes_what_is_under_way(parallel: str, tmp_path: Path) -> None:
+    driver = _start_driver(tmp_path, parallel)
+    _wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    time.sleep(0.2)
+    (tmp_path / "go").touch()
+    output, _ = driver.communicate(timeout=60)
+    *rows, last = output.split()
+    assert last == "interrupted"
+    begun = {path.name.removeprefix("begun-") for path in tmp_path.glob("begun-*")}
+    done = {path.name.removeprefix("done-") for path in tmp_path.glob("done-*")}
+    assert set(rows) == begun == done
+    assert 2 <= len(done) < 40
+
+
+def test_no_worker_outlives_its_driver(tmp_path: Path) -> None:
+    driver = _start_driver(tmp_path, "processes")
+    _wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
+    _wait_until(lambda: all(path.read_text() for path in tmp_path.glob("begun-*")))
+    workers = {int(path.read_text()) for path in tmp_path.glob("begun-*")}
+    driver.kill()
+    driver.communicate(timeout=60)
+    _wait_until(lambda: not any(_is_alive(worker) for worker in workers))
+    assert list(tmp_path.glob("done-*")) == []
+
+
+def test_leaving_early_stops_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "go").touch()
+    batches = [[n] for n in range(200)]
+    for rows in run_batches(Waiting(tmp_path), batches, parallel="threads", workers=2):
+        assert rows
+        break
+    assert len(list(tmp_path.glob("done-*"))) < 200
+
+
+def _start_driver(folder: Path, parallel: str) -> subprocess.Popen[str]:
+    script = folder / "driver.py"
+    script.write_text(DRIVER)
+    return subprocess.Popen(
+        [sys.executable, str(script), str(folder), parallel],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.02)
+    pytest.fail("it did not happen within a minute")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1]
+    except OSError:
+        return False
+    return state != "Z"
