@@ -46,6 +46,9 @@ class Measures:
     """Share of the inner chip whose L* changes by less than 0.5 a pixel: high in flat drawings."""
     cheek: tuple[float, float, float]
     """Median L*, a*, b* of the cheeks."""
+    ita: float
+    """Individual typology angle of the inner face, the median of atan2(L* - 50, b*) in degrees:
+    high is light. Source: Chardon et al. (1991)."""
 
     @property
     def cheek_chroma(self) -> float:
@@ -56,14 +59,6 @@ class Measures:
     def cheek_hue(self) -> float:
         """Hue angle of the cheeks, -180 to 180 degrees."""
         return float(np.degrees(np.arctan2(self.cheek[2], self.cheek[1])))
-
-    @property
-    def ita(self) -> float:
-        """Individual typology angle of the cheeks, atan2(L* - 50, b*) in degrees: high is light.
-
-        Source: Chardon et al. (1991).
-        """
-        return float(np.degrees(np.arctan2(self.cheek[0] - 50, self.cheek[2])))
 
 
 def cut_chip(rgb: NDArray[np.uint8], face: Face) -> NDArray[np.uint8]:
@@ -124,6 +119,7 @@ def measure(rgb: NDArray[np.uint8], face: Face, chip: NDArray[np.uint8]) -> Meas
         sharpness=_sharpness(small),
         flatness=_flatness(small),
         cheek=_cheek(rgb, face, eyes),
+        ita=_typology_angle(small),
     )
 
 
@@ -142,6 +138,12 @@ def _flatness(chip: NDArray[np.uint8]) -> float:
     light = cv2.GaussianBlur(to_lab(chip)[..., 0], (0, 0), 0.8)[edge:-edge, edge:-edge]
     down, across = np.gradient(light)
     return float((np.hypot(down, across) < _FLAT_STEP).mean())
+
+
+def _typology_angle(chip: NDArray[np.uint8]) -> float:
+    """Over the whole inner face: cheeks alone are highlights in hard light, and beards."""
+    lab = to_lab(chip[8:48, 16:48])
+    return float(np.median(np.degrees(np.arctan2(lab[..., 0] - 50, lab[..., 2]))))
 
 
 def _cheek(rgb: NDArray[np.uint8], face: Face, eyes: float) -> tuple[float, float, float]:

@@ -27,9 +27,9 @@ AGE_BINS = ((20.0, "young_adult"), (40.0, "middle_aged"), (58.0, "older_adult"))
 """From this mean age on. Below the first the age is unknown: the judged pictures show no child."""
 AGE_MASS = 0.5
 """Probability that the bin of the mean age must have."""
-SKIN_BINS = ((-90.0, "dark"), (-8.0, "medium"), (28.0, "light"))
-"""From this typology angle on. Dark against light was set on the pictures; 28 degrees is the usual
-border between the classes *tan* and *intermediate*."""
+SKIN_BINS = ((-180.0, "dark"), (-30.0, "medium"), (41.0, "light"))
+"""From this typology angle on: the classes *dark*; *brown*, *tan* and *intermediate*; *light* and
+*very light* of Del Bino and Bernerd (2013)."""
 
 _AGES = np.arange(81, dtype=np.float64)
 

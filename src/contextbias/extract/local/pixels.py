@@ -31,7 +31,7 @@ SHALLOW_BELOW = 1.33
 """Ratio of fine to coarse gradients; set on the pictures."""
 DEEP_FROM = 1.47
 """Ratio of fine to coarse gradients; set on the pictures."""
-SMALLEST_FOR_DEPTH = 512
+SMALLEST_FOR_DEPTH = 640
 """Pixels of the longer side below which blur cannot be told from lack of pixels."""
 TIGHT_ABOVE = 0.25
 """Height of the largest face / height of the picture."""
