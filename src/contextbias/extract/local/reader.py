@@ -12,14 +12,16 @@ import numpy as np
 import onnxruntime
 import PIL
 from numpy.typing import NDArray
+from pydantic import Field
 
-from contextbias.errors import ConfigError, nearest
 from contextbias.extract.local.color_names import NAMED
+from contextbias.extract.local.gate import SMALLEST
 from contextbias.extract.local.networks import MODELS, Networks
 from contextbias.extract.local.people import Person, answers, mean_age, read_people
 from contextbias.extract.local.pictures import UnreadablePicture, load_rgb
 from contextbias.extract.local.pixels import PixelReading, framing, read_pixels
 from contextbias.extract.protocol import Picture, RawReading
+from contextbias.options import Options
 from contextbias.schema import Record, empty_person, empty_record
 from contextbias.weights import require, select
 
@@ -37,38 +39,37 @@ READABLE: Mapping[str, tuple[str, ...]] = {
 }
 """Dimensions that the reader answers, and the labels that it can tell apart."""
 
-DEFAULTS: Mapping[str, float] = {"confidence": 0.9, "smallest_face": 44.0}
-"""Options and their defaults: the probability that gender presentation must reach, and the pixels
-that the longer side of a face must have."""
+
+class LocalReaderOptions(Options):
+    """Options of the local reader."""
+
+    confidence: float = Field(default=0.9, ge=0.5, le=1)
+    """Probability that gender presentation must reach to be answered."""
+    smallest_face: float = Field(default=SMALLEST, ge=16)
+    """Pixels that the longer side of a face must have to be read."""
+    weights: Path | None = None
+    """Folder of the weight files, if they are not in the default cache."""
 
 
 class LocalReader:
     """The embedded reader for real images: offline, on the CPU, without a key.
 
     Args:
-        options: ``confidence`` (0.5 to 1), ``smallest_face`` (pixels, at least 16), ``weights`` (a
-            folder, instead of the default cache). All may be left out.
+        options: The options of study.toml; see `LocalReaderOptions`.
 
     Raises:
-        ConfigError: An option is unknown or out of range.
+        ConfigError: An option is unknown or has a wrong value.
         MissingPart: The weights have not been fetched.
     """
 
     parallel = "threads"
     """Both libraries release Python's lock while they compute, and threads share the weights."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        values = dict(options)
-        folder = values.pop("weights", None)
-        if folder is not None and not isinstance(folder, (str, Path)):
-            raise ConfigError(f"option weights of the local reader is {folder!r}", "name a folder")
-        for name in values:
-            if name not in DEFAULTS:
-                hint = nearest(name, [*DEFAULTS, "weights"])
-                raise ConfigError(f"the local reader has no option {name!r}", hint)
-        self._confidence = _number(values, "confidence", 0.5, 1.0)
-        self._smallest_face = _number(values, "smallest_face", 16.0, 4096.0)
-        self._folder = None if folder is None else Path(folder).expanduser()
+    def __init__(self, options: dict[str, Any]) -> None:
+        chosen = LocalReaderOptions.parse(options, backend="local")
+        self._confidence = chosen.confidence
+        self._smallest_face = chosen.smallest_face
+        self._folder = None if chosen.weights is None else chosen.weights.expanduser()
         require(MODELS, self._folder)
         self._networks: Networks | None = None
         self._loading = threading.Lock()
@@ -120,16 +121,6 @@ class LocalReader:
             # No face found is not nobody there: backs of heads, tiny and drawn people have none.
             record["people"] = [empty_person()]
         return record
-
-
-def _number(values: Mapping[str, Any], name: str, low: float, high: float) -> float:
-    value = values.get(name, DEFAULTS[name])
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-        raise ConfigError(
-            f"option {name} of the local reader is {value!r}",
-            f"give a number from {low:g} to {high:g}",
-        )
-    return float(value)
 
 
 def _raw(rgb: NDArray[np.uint8], pixels: PixelReading, people: list[Person]) -> dict[str, Any]:
