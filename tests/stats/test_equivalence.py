@@ -110,9 +110,9 @@ def test_order_and_complement_do_not_matter(cell: Any) -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 0.9])
 def test_size_at_the_edge_of_the_margin(rate: float) -> None:
-    # True difference exactly 5 pp, samples large enough for the far side of the margin not to matter:
-    # equivalence is declared in 5% of tables, up to
-    # the discreteness of counts and Monte Carlo error (20,000 tables: 0.15 pp).
+    # True difference exactly 5 pp, and samples so large that the far side of the margin does not
+    # matter: equivalence is declared in 5% of tables, up to the discreteness of counts and Monte
+    # Carlo error (20,000 tables: 0.15 pp).
     rng = np.random.default_rng(4)
     n = np.array([3000, 3000])
     x = rng.binomial(n, [rate, rate - 0.05], (20_000, 2))

@@ -74,7 +74,7 @@ def consistency_csv(path: Path, *, margin_pp: float = 5.0, alpha: float = 0.05) 
     try:
         rule = Rule.of(margin_pp, alpha)
     except ValueError as problem:
-        raise CountsError(str(problem), "give --margin in percentage points") from problem
+        raise CountsError(str(problem)) from None
     cells = cell_consistency(_cells(read_counts(path)), rule)
     rows = pl.concat([cells, _mean_rows(cells)], how="diagonal")
     return rows.select(RESULT_COLUMNS).write_csv()

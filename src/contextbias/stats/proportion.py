@@ -106,11 +106,11 @@ def margin_fraction(margin_pp: float | str | Fraction) -> Fraction:
     Raises:
         ValueError: Not a number, or outside (0, 100).
     """
-    text = margin_pp if isinstance(margin_pp, (str, Fraction)) else repr(float(margin_pp))
-    margin = Fraction(text) / 100
-    if not 0 < margin < 1:
-        raise ValueError(f"the margin must lie between 0 and 100 percentage points, not {text}")
-    return margin
+    if not 0 < float(margin_pp) < 100:  # also catches nan, which is no Fraction
+        problem = "the margin must lie between 0 and 100 percentage points"
+        raise ValueError(f"{problem}, not {margin_pp}")
+    exact = margin_pp if isinstance(margin_pp, (str, Fraction)) else repr(float(margin_pp))
+    return Fraction(exact) / 100
 
 
 def counts(x: ArrayLike, n: ArrayLike) -> Counts:
