@@ -50,7 +50,8 @@ def test_columns_and_order(path: Path) -> None:
 
 
 def test_paper_row(path: Path) -> None:
-    # Printed: prevalence 100 100 97 100, range 0 0 6.7 0, chi2 0 0 4.81 0, p 1 1 .09 1, CCS 78.2, 3/4
+    # Printed: prevalence 100 100 97 100, range 0 0 6.7 0, chi2 0 0 4.81 0, p 1 1 .09 1, CCS 78.2,
+    # invariant in 3 of 4
     found = _result(_write(path, CARPENTER))
     assert found["generator"].to_list() == ["SDXL", "SD3.5", "FLUX.1", "Qwen-Image", "mean"]
     row = found.row(2, named=True)

@@ -154,7 +154,7 @@ def test_margin_is_the_decimal_that_was_written() -> None:
     assert margin_fraction(5.0) == FIVE
     assert margin_fraction(0.1) == Fraction(1, 1000)
     assert margin_fraction("2.5") == Fraction(1, 40)
-    for wrong in (0.0, 100.0, -1.0):
+    for wrong in (0.0, 100.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match="margin"):
             margin_fraction(wrong)
 
