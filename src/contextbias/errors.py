@@ -35,7 +35,9 @@ class ContextBiasError(Exception):
 
     def __str__(self) -> str:
         """One line: the problem, then what to do."""
-        return f"{self.problem}. {self.fix}." if self.fix else f"{self.problem}."
+        if not self.fix:
+            return f"{self.problem}."
+        return f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}."
 
     def __reduce__(self) -> tuple[type[ContextBiasError], tuple[str, str]]:
         """Survive the trip from a worker process."""

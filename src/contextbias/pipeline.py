@@ -122,7 +122,11 @@ class Failure:
 
 
 def failures(study: Study) -> list[Failure]:
-    """Items whose latest attempt failed; refusals are answers and not listed."""
+    """Items whose latest attempt failed.
+
+    What a model said is data, not a failure: a refusal, an answer that was cut off or is off schema
+    is missing with its reason, and is not listed.
+    """
     wanted = Wanted(study)
     images = wanted.images()
     named = {image.image_id: _name_of(image) for image in images}
@@ -132,7 +136,7 @@ def failures(study: Study) -> list[Failure]:
     bad_readings = [
         Failure("extract", r.status, f"{named[r.image_id]} by {r.reader}", r.reason or "")
         for r in wanted.readings(images)
-        if r.status not in (OK, "refused")
+        if r.status in ("corrupt", "error")
     ]
     return bad_images + bad_readings
 
@@ -296,7 +300,7 @@ def _extract(wanted: Wanted, options: Options) -> Done:
         new, failed = new + outcome[0], failed + outcome[1]
     readers = len(study.config.readers)
     total = len(wanted.readings(images))
-    done = f"{new:,} new, {failed:,} refused or failed" if new else "nothing to do"
+    done = f"{new:,} new, {failed:,} without an answer" if new else "nothing to do"
     plural = "s" if readers > 1 else ""
     return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}")
 

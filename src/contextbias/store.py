@@ -12,7 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -241,7 +241,7 @@ class Study:
 
     def _rows(self, row_class: type[Row], query: str) -> list[Row]:
         names = [field.name for field in fields(row_class)]  # type: ignore[arg-type]
-        structured = _structured(row_class)
+        structured = _STRUCTURED[row_class]
         cursor = self._execute(query.replace("*", ", ".join(names), 1))
         return [row_class(**_decode(names, structured, values)) for values in cursor]
 
@@ -294,16 +294,17 @@ def _latest(table: str, key: str) -> str:
     )
 
 
-@cache
-def _structured(row_class: Any) -> frozenset[str]:
-    """Names of the fields that are stored as JSON."""
-    return frozenset(
+_STRUCTURED = {
+    row_class: frozenset(
         field.name for field in fields(row_class) if str(field.type).startswith(("dict", "tuple"))
     )
+    for row_class, _ in TABLES.values()
+}
+# Row class -> names of the fields that are stored as JSON.
 
 
 def _encode(row: Any) -> tuple[Any, ...]:
-    structured = _structured(type(row))
+    structured = _STRUCTURED[type(row)]
     return tuple(
         canonical_json(value) if field.name in structured and value is not None else value
         for field, value in zip(fields(row), _values(row), strict=True)
