@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from contextbias.engines import Task, run_batches
+from contextbias.errors import Incomplete
 from contextbias.progress import Progress, shown
 from contextbias.tables import OK
+
+_HOPELESS = 20
+# When this many items, from the first on, have failed with an error, the others would as well.
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +91,16 @@ def work_off(
         append: Puts rows into the store.
         drop: Removes receipts whose rows are in the store.
         progress: Is told about every batch.
+
+    Raises:
+        Incomplete: The first items all ended in an error: the cause is not in the items.
     """
     size = max(1, worklist.batch_size)
     batches = [
         worklist.items[start : start + size] for start in range(0, len(worklist.items), size)
     ]
     workers = worklist.workers or os.cpu_count() or 1
-    done = failed = 0
+    done = failed = errors = 0
     if not batches:
         return Outcome(0, 0)
     with shown(progress, worklist.stage, len(worklist.items), worklist.unit):
@@ -105,4 +112,14 @@ def work_off(
             bad = sum(item.row.status != OK for item in kept)
             done, failed = done + len(kept), failed + bad
             progress.advance(len(kept), bad)
+            errors += sum(item.row.status == "error" for item in kept)
+            if errors == done and done >= _HOPELESS:
+                raise _hopeless(worklist, done, kept[-1].row.reason)
     return Outcome(done, failed)
+
+
+def _hopeless(worklist: Worklist, done: int, reason: str | None) -> Incomplete:
+    return Incomplete(
+        f"{worklist.stage} stopped: the first {done} {worklist.unit} all failed ({reason})",
+        "correct the cause and run again; only what is missing will be made",
+    )
