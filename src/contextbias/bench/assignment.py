@@ -73,7 +73,7 @@ def _choose(bank: Bank, index: int, uses: _Uses) -> Unrelated:
     fitting = {place.name: _activities(bank, role, place, uses) for place in places}
     bases = [place for place in places if len(fitting[place.name]) >= 2]
     if not bases or len(places) < 2:
-        where = bank.source.at(bank.source.line(role=index))
+        where = bank.source.at(bank.source.role(index))
         raise BankError(
             f"{where}: no everyday place with two activities is left for {role.name!r}",
             "add everyday contexts, or take tags out of its work",

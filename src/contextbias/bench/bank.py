@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -87,24 +86,28 @@ class Source:
     text: str = field(repr=False)
     """Its content."""
 
-    def line(self, *, role: int | None = None, value: str | None = None) -> int:
+    def line(self, *, table: str = "", index: int = 0, value: str | None = None) -> int:
         """Find a line, counted from 1.
 
         Args:
-            role: Start at the header of this role, counted from 0; None: at the top.
+            table: Start at the header of this table; empty: at the top.
+            index: Of several tables of the same name, which, counted from 0.
             value: Return the first line from there that holds this text in quotes; where there is
                 none, the line of the start.
         """
         lines = self.text.splitlines()
-        start = 0
-        if role is not None:
-            headers = [i for i, row in enumerate(lines) if re.match(r"\s*\[\[\s*roles\s*\]\]", row)]
-            start = headers[role] if role < len(headers) else 0
-        if value is not None:
-            for i in range(start, len(lines)):
-                if f'"{value}"' in lines[i] or f"'{value}'" in lines[i]:
-                    return i + 1
+        headers = [i for i, row in enumerate(lines) if row.strip().strip("[] ") == table]
+        start = headers[index] if table and index < len(headers) else 0
+        for i in range(start, len(lines)):
+            if value is not None and (f'"{value}"' in lines[i] or f"'{value}'" in lines[i]):
+                return i + 1
         return start + 1
+
+    def role(self, index: int | None, value: str | None = None) -> int:
+        """Find a line of a role, counted from 0, or of the whole file for None; see `line`."""
+        if index is None:
+            return self.line(value=value)
+        return self.line(table="roles", index=index, value=value)
 
     def at(self, line: int) -> str:
         """``file:line``."""

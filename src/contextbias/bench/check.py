@@ -73,13 +73,13 @@ def _same_sentences(bank: Bank) -> Iterator[Fault]:
         if prompt.text in first:
             index = bank.role_names.index(prompt.role)
             message = f"{name!r} and {first[prompt.text]!r} are the same sentence, {prompt.text!r}"
-            yield Fault("duplicate", message, bank.source.line(role=index), bank.source.path)
+            yield Fault("duplicate", message, bank.source.role(index), bank.source.path)
         first.setdefault(prompt.text, name)
 
 
 def _sizes(bank: Bank) -> Iterator[Fault]:
     """Too few related contexts of a role, or too small a pool."""
-    line = bank.source.line(value="everyday")
+    line = bank.source.line(table="everyday")
     for what, contexts in (("places", bank.places), ("activities", bank.activities)):
         if len(contexts) < POOL_MINIMUM:
             message = f"{len(contexts)} everyday {what}, should be {POOL_MINIMUM} or more"
@@ -91,14 +91,14 @@ def _sizes(bank: Bank) -> Iterator[Fault]:
                     f"{role.name!r} has {len(related)} related {what}, "
                     f"should have {RELATED_MINIMUM} or more"
                 )
-                yield Fault("related", message, bank.source.line(role=index), bank.source.path)
+                yield Fault("related", message, bank.source.role(index), bank.source.path)
 
 
 def _soc_groups(bank: Bank) -> Iterator[Fault]:
     for index, role in enumerate(bank.roles):
         if role.soc is not None and role.soc not in soc_major_groups():
             message = f"{role.name!r}: {role.soc!r} is no major group of SOC 2018, such as 29-0000"
-            line = bank.source.line(role=index, value=role.soc)
+            line = bank.source.role(index, role.soc)
             yield Fault("soc", message, line, bank.source.path)
 
 
@@ -113,7 +113,7 @@ def _overlaps(bank: Bank) -> Iterator[Fault]:
                     f"{context.name!r} counts as unrelated to {role.name!r} but overlaps with "
                     f"{related[shared[0]]!r}: add it to the role's avoid, or its tag to work"
                 )
-                yield Fault("overlap", message, bank.source.line(role=index), bank.source.path)
+                yield Fault("overlap", message, bank.source.role(index), bank.source.path)
 
 
 def _words_of_role(bank: Bank, role: Role) -> Iterator[tuple[str, str]]:
@@ -132,7 +132,7 @@ def _uneven_uses(bank: Bank) -> Iterator[Fault]:
                 f"the {what} {most!r} is used by {high} roles, another one by {low}: "
                 f"they should differ by {SPREAD_MAXIMUM} at most"
             )
-            line = bank.source.line(value="everyday")
+            line = bank.source.line(table="everyday")
             yield Fault("balance", message, line, bank.source.path)
 
 

@@ -48,4 +48,4 @@ def entries(bank: Bank) -> Iterator[Entry]:
         yield Entry(context, None, bank.source.line(value=context.text))
     for index, role in enumerate(bank.roles):
         for context in role.related:
-            yield Entry(context, index, bank.source.line(role=index, value=context.text))
+            yield Entry(context, index, bank.source.role(index, context.text))

@@ -94,7 +94,7 @@ def indefinite_article(language: Language, phrase: str) -> str:
     if match is None:
         raise ValueError(f"no word in {phrase!r}")
     first = match.group().split("-")[0].split("’")[0].split("'")[0]
-    if first.isdigit():
+    if first[0].isdigit():
         return "an" if _SPELLED_NUMBER.match(first) else "a"
     if first.isupper() and first not in language.spoken_capitals:
         return "an" if first[0] in _SPELLED_WITH_VOWEL else "a"

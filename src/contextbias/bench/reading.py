@@ -67,7 +67,7 @@ def _read_text(path: Path, shipped: Sequence[str]) -> str:
     try:
         return path.read_text("utf-8")
     except FileNotFoundError:
-        known = f"{', '.join(shipped)} ships with contextbias; else give the path of a TOML file"
+        known = f"give a bank that ships ({', '.join(shipped)}), or the path of a TOML file"
         hint = nearest(str(path), list(shipped)) or known
         raise BankError(f"there is no bank {str(path)!r}", hint) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -106,24 +106,42 @@ def _parse(source: Source) -> Bank:
 
 
 def _structure_error(source: Source, error: ValidationError) -> BankError:
-    """Turn the first finding of the validator into a message that names the line."""
-    first = error.errors()[0]
+    """Turn the leading finding of the validator into a message that names the line."""
+    found = error.errors()
+    # A misspelt key is unknown and leaves another one missing; the first says what to do.
+    first = next((e for e in found if e["type"] == "extra_forbidden"), found[0])
     where = first["loc"]
-    role = next((p for p in where if isinstance(p, int)), None) if where[0] == "roles" else None
-    key = str(where[-1])
-    line = _line_of_key(source, role, key)
-    path = ".".join(str(part) for part in where if not isinstance(part, int))
+    line = _line_of(source, where)
+    path = ".".join(part for part in where if isinstance(part, str))
     if first["type"] == "extra_forbidden":
         table = next((_TABLES[p] for p in reversed(where[:-1]) if p in _TABLES), BankTable)
-        hint = nearest(key, list(table.model_fields))
+        hint = nearest(str(where[-1]), list(table.model_fields))
         return BankError(f"{source.at(line)}: unknown key {path!r}", hint or "take it out")
     return BankError(f"{source.at(line)}: {path}: {first['msg'].lower()}")
 
 
-def _line_of_key(source: Source, role: int | None, key: str) -> int:
-    start = source.line(role=role)
-    for i, row in enumerate(source.text.splitlines()[start - 1 :], start):
-        if row.strip().startswith((f"{key} ", f"{key}=", f"[{key}]", f"[[{key}]]")):
+def _line_of(source: Source, where: Sequence[str | int]) -> int:
+    """The line of a value, or of the nearest table or key around it that is there."""
+    table, *path = where
+    index = path.pop(0) if table == "roles" and path else 0
+    rows = source.text.splitlines()
+    at = source.line(table=str(table), index=int(index)) - 1
+    for part in path:
+        if isinstance(part, int):
+            inside = [i for i in range(at + 1, len(rows)) if rows[i].lstrip().startswith("{")]
+            at = inside[part] if rows[at].rstrip().endswith("[") and part < len(inside) else at
+        else:
+            at = _row_of_key(rows, at, part)
+    return at + 1
+
+
+def _row_of_key(rows: Sequence[str], start: int, key: str) -> int:
+    """The first row from `start` that sets `key` before the next table begins, else `start`."""
+    for i in range(start, len(rows)):
+        row = rows[i].strip()
+        if i > start and row.startswith("["):
+            break
+        if row.partition("=")[0].strip() == key:
             return i
     return start
 
@@ -143,7 +161,7 @@ def _place(
             if first in language.articles and name:
                 return Place(text, preposition, first, name, tags)
             return Place(text, preposition, "", rest, tags)
-    line = source.line(role=role, value=text)
+    line = source.role(role, text)
     raise BankError(
         f"{source.at(line)}: the place {text!r} does not begin with a preposition",
         "write it as the sentence has it, such as 'in a park'",
@@ -160,7 +178,7 @@ def _role(source: Source, language: Language, index: int, table: RoleTable) -> R
         _known(source, activity.at, everywhere, "place of this role", role=index)
         _known(source, activity.names, list(DIMENSIONS), "dimension", role=index)
     if not any(places[0].name in activity.at for activity in activities):
-        line = source.line(role=index, value=table.places[0])
+        line = source.role(index, table.places[0])
         raise BankError(
             f"{source.at(line)}: no activity of {table.name!r} fits its first place, "
             f"{places[0].name!r}",
@@ -181,9 +199,9 @@ def _names_once(source: Source, roles: list[Role]) -> tuple[Role, ...]:
     seen: dict[str, int] = {}
     for i, role in enumerate(roles):
         if role.name in seen:
-            first = source.line(role=seen[role.name])
+            first = source.role(seen[role.name])
             raise BankError(
-                f"{source.at(source.line(role=i))}: the role {role.name!r} is there already, "
+                f"{source.at(source.role(i))}: the role {role.name!r} is there already, "
                 f"in line {first}",
                 "take one of the two out",
             )
@@ -222,7 +240,7 @@ def _known(
 ) -> None:
     for word in sorted(given):
         if word not in known:
-            line = source.line(role=role, value=word)
+            line = source.role(role, word)
             raise BankError(
                 f"{source.at(line)}: {word!r} is no {what}",
                 nearest(word, list(known)) or f"known are {', '.join(known)}",
