@@ -211,11 +211,17 @@ def _identify(path: Path, relative: str, expression: re.Pattern[str] | None) -> 
     if match is None:
         return "does not match the pattern"
     named = match.groupdict()
-    condition = condition_of(named.pop("condition", "CF"))
+    condition = condition_of(named.get("condition", "CF"))
     if condition is None:
         return f"{match['condition']!r} is no condition (known: {', '.join(CONDITIONS)})"
-    seed = int(named.pop("seed")) if "seed" in named else None
-    return replace(Found(path=path, condition=condition, seed=seed), **named)
+    return Found(
+        path=path,
+        generator=named.get("generator", "images"),
+        condition=condition,
+        role=named.get("role", "all"),
+        prompt=named.get("prompt"),
+        seed=int(named["seed"]) if "seed" in named else None,
+    )
 
 
 def _from_manifest(root: Path, manifest: Path) -> list[Found]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextbias.errors import InputError, nearest
+from contextbias.errors import InputError
 
 COLUMNS = ("path", "role", "condition", "generator", "prompt", "seed")
 """The columns that are read; only ``path`` is required, others than these are ignored."""
@@ -108,9 +109,12 @@ def _check_columns(where: str, names: list[str]) -> None:
         )
     for name in names:
         if name not in COLUMNS:
-            hint = nearest(name, [known for known in COLUMNS if known not in names])
-            if hint:
-                raise InputError(f"{where} has the unknown column {name!r}", hint)
+            free = [known for known in COLUMNS if known not in names]
+            # Stricter than for commands: a column of other things ("caption") may well be there.
+            for meant in difflib.get_close_matches(name, free, n=1, cutoff=0.8):
+                raise InputError(
+                    f"{where} has the unknown column {name!r}", f"did you mean {meant!r}"
+                )
 
 
 def _row(manifest: Path, line: int, values: dict[str, Any]) -> ManifestRow:

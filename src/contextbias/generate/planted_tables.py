@@ -53,7 +53,7 @@ class Outfit:
     garments: tuple[str, ...]
     """Names as in clothing_garment."""
     colors: tuple[tuple[str, ...], ...]
-    """Equally likely colourings, each in the order of `garments`."""
+    """Equally likely colourings, each in the order of `garments`; what is left over trims."""
     accessories: Distribution
     """Accessory -> probability that it comes with this outfit."""
     presented: tuple[str, ...]
