@@ -50,8 +50,8 @@ def prompts(
 ) -> None:
     """Print the prompts of ContextBench: 18 a role, one line each.
 
-    Columns: id, role, condition (CF, CA-R, CA-U), base, variant, location, activity, text,
-    prompted (the dimensions that the sentence itself names).
+    The columns are id, role, condition (CF, CA-R, CA-U), base, variant,
+    location, activity, text, and prompted: the dimensions that a sentence names.
     """
     from contextbias.bench import build_prompts, load_bank
 
