@@ -17,7 +17,7 @@ import numpy as np
 from contextbias.measure.intensity import SLOTS, SUPPORT, Floats, Intensity
 from contextbias.measure.rows import Run
 from contextbias.schema import COHORTS
-from contextbias.stats.resample import percentile_interval
+from contextbias.stats.resample import Interval, percentile_interval
 
 MEAN = "mean"
 """Name of the mean over generators in the column ``generator``."""
@@ -25,8 +25,12 @@ MEAN = "mean"
 OVERALL = "all"
 """Name of the overall mean in the column ``cohort``."""
 
-BOOTSTRAP = "bootstrap-percentile"
-"""Method of the intervals of the role bootstrap."""
+BOOTSTRAP = "bootstrap-percentile-centred"
+"""Method of the intervals of the role bootstrap: percentiles of the replicates, moved to have the
+point as their mean. Plain percentiles of pooled entropy miss, because a resample has fewer distinct
+roles and so less entropy: with 12 roles far apart and 20 labels they left the study's own point out
+in 21% of simulated studies and covered the expected value in 62%; centred ones in 94%. For
+``bi_role``, a mean over roles, both are the same. perf/coverage.py prints both."""
 
 
 def with_averages(found: Iterable[Intensity]) -> list[Intensity]:
@@ -109,11 +113,12 @@ def _mean_of_known(stack: Floats) -> Floats:
 def _rows(
     level: Intensity, run: Run, wanted: Any, alpha: float, method: str | None
 ) -> Iterator[dict[str, Any]]:
-    interval = percentile_interval(level.values[0], level.values[1:], alpha)
+    interval = percentile_interval(level.values[0], level.values[1:], alpha, centred=True)
     for slot, (condition, contrast) in enumerate(SLOTS):
         if not wanted[slot]:
             continue
         rests = level.roles[slot] >= 2 and np.isfinite(interval.low[slot])
+        low, high = _within_range(level.estimand, contrast, interval, slot)
         yield run.row(
             level.estimand,
             generator=level.generator,
@@ -124,9 +129,19 @@ def _rows(
             support=SUPPORT[level.estimand],
             method=BOOTSTRAP if rests else method,
             point=interval.point[slot],
-            low=interval.low[slot] if rests else None,
-            high=interval.high[slot] if rests else None,
+            low=low if rests else None,
+            high=high if rests else None,
             n=level.n[slot],
             n_missing=None if level.n_missing is None else level.n_missing[slot],
             note=level.notes[slot],
         )
+
+
+def _within_range(
+    estimand: str, contrast: str | None, interval: Interval, slot: int
+) -> tuple[float, float]:
+    """Ends of an interval, cut to what the estimand can be; a corrected entropy has no bounds."""
+    ends = np.array([interval.low[slot], interval.high[slot]])
+    if estimand != "bi_role_miller_madow":
+        ends = ends.clip(-1.0 if contrast else 0.0, 1.0)
+    return float(ends[0]), float(ends[1])

@@ -1,0 +1,91 @@
+"""The role bootstrap: weights, weighted means, percentile intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contextbias.stats.resample import percentile_interval, role_weights, weighted_mean
+
+
+def test_every_replicate_draws_as_many_roles_as_there_are() -> None:
+    weights = role_weights(12, 500, np.random.default_rng(0))
+    assert weights.shape == (500, 12)
+    assert (weights.sum(axis=1) == 12).all()
+    # A role is left out of a replicate with probability (11/12)^12 = 0.352.
+    assert (weights == 0).mean() == pytest.approx((11 / 12) ** 12, abs=0.02)
+
+
+def test_no_replicates_and_no_roles() -> None:
+    assert role_weights(3, 0, np.random.default_rng(0)).shape == (0, 3)
+    with pytest.raises(ValueError, match="roles"):
+        role_weights(0, 5, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="replicates"):
+        role_weights(3, -1, np.random.default_rng(0))
+
+
+def test_weighted_mean_by_hand() -> None:
+    weights = [[1, 1, 1], [2, 0, 1], [0, 3, 0]]
+    values = np.array([[1.0, 4.0], [2.0, math.nan], [6.0, 1.0]])
+    # Second column: role 1 has no value, so (4 + 1) / 2, (2 * 4 + 1) / 3, and nothing at all.
+    expected = [[3.0, 2.5], [8 / 3, 3.0], [2.0, math.nan]]
+    np.testing.assert_allclose(weighted_mean(weights, values), expected)
+
+
+def test_percentiles_by_hand() -> None:
+    # 0, 1, 2, 3, 4: type 7 quantiles at .25 and .75 are 1 and 3.
+    interval = percentile_interval(1.5, np.arange(5.0), 0.5)
+    assert (interval.point, interval.low, interval.high, interval.n) == (1.5, 1.0, 3.0, 5)
+    # The replicates' mean is 2, so centred on 1.5 they move down by a half.
+    moved = percentile_interval(1.5, np.arange(5.0), 0.5, centred=True)
+    assert (moved.low, moved.high) == (0.5, 2.5)
+
+
+def test_undefined_replicates_are_left_out_and_counted() -> None:
+    draws = np.array([[1.0, math.nan, 5.0], [3.0, math.nan, math.nan], [2.0, math.nan, 7.0]])
+    interval = percentile_interval([2.0, 2.0, math.nan], draws, 0.5)
+    np.testing.assert_allclose(interval.low, [1.5, math.nan, math.nan])
+    np.testing.assert_allclose(interval.high, [2.5, math.nan, math.nan])
+    assert interval.n.tolist() == [3, 0, 2]
+
+
+def test_no_replicates_give_no_interval() -> None:
+    interval = percentile_interval(np.zeros((2, 3)), np.zeros((0, 2, 3)), 0.05, centred=True)
+    assert np.isnan(interval.low).all()
+    assert interval.n.shape == (2, 3)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -1.0])
+def test_alpha_is_checked(alpha: float) -> None:
+    with pytest.raises(ValueError, match="alpha"):
+        percentile_interval(0.0, [1.0], alpha)
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        percentile_interval([0.0, 1.0], [[1.0]], 0.05)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30), st.floats(-1e3, 1e3))
+def test_centring_moves_both_ends_by_the_bias(draws: list[float], point: float) -> None:
+    plain = percentile_interval(point, draws, 0.1)
+    moved = percentile_interval(point, draws, 0.1, centred=True)
+    bias = float(np.mean(draws)) - point
+    assert moved.low == pytest.approx(plain.low - bias, abs=1e-6)
+    assert moved.high == pytest.approx(plain.high - bias, abs=1e-6)
+
+
+def test_interval_of_a_mean_covers_as_theory_says() -> None:
+    # Of 12 normal values the bootstrap's standard error is short by sqrt(11/12), and its quantiles
+    # are those of z, not of t(11): coverage P(|t11| < 1.96 sqrt(11/12)) = 0.913.
+    rng = np.random.default_rng(8)
+    sample = rng.normal(size=(12, 4000))
+    weights = role_weights(12, 400, rng)
+    interval = percentile_interval(sample.mean(axis=0), weighted_mean(weights, sample), 0.05)
+    covered = ((interval.low <= 0) & (interval.high >= 0)).mean()
+    # One set of weights for all 4,000 samples adds its own noise to that of counting.
+    assert covered == pytest.approx(0.913, abs=0.025)
