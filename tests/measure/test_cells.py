@@ -69,6 +69,15 @@ def test_small_expected_counts_use_the_conditional_p() -> None:
     assert found["invariant"] is True
 
 
+def test_an_expected_count_of_five_is_enough() -> None:
+    # 10 of 40 images, 5 expected in each condition
+    found = cell_consistency(_table(("a", [3, 7, None], [20, 20, None])), RULE)
+    assert found["p_exact"].to_list() == [None]
+    # 9 of 40, 4.5 expected
+    found = cell_consistency(_table(("a", [2, 7, None], [20, 20, None])), RULE)
+    assert found["p_exact"].is_not_null().all()
+
+
 def test_conditions_that_are_absent() -> None:
     found = cell_consistency(
         _table(

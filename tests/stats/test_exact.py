@@ -70,6 +70,12 @@ def test_random_tables_agree_with_all_tables() -> None:
     np.testing.assert_allclose(drawn.p, exact.p, atol=0.02)
 
 
+def test_random_tables_never_give_a_p_of_zero() -> None:
+    # All 30 hits in one condition: 1 of 10^45 tables; the observed table counts as one of them.
+    found = exact_p([30, 0, 0], [30, 70, 80], rng=_rng(), most_tables=1, resamples=99)
+    assert found.p == 1 / 100
+
+
 def test_more_than_three_conditions_are_drawn() -> None:
     found = exact_p([3, 3, 3, 3], [9, 9, 9, 9], rng=_rng())
     assert found.p == 1.0

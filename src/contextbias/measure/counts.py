@@ -89,10 +89,11 @@ def _mean_rows(cells: pl.DataFrame) -> pl.DataFrame:
 
 def _cells(rows: pl.DataFrame) -> pl.DataFrame:
     """One row a cell, x and n of each condition side by side; null where there is no row."""
-    of = {name: pl.col("condition") == name for name in CONDITIONS}
+    # A cell has one row a condition at most, so the maximum is its value.
     return rows.group_by(KEYS, maintain_order=True).agg(
-        *(pl.col("count").filter(here).first().alias(f"x_{name}") for name, here in of.items()),
-        *(pl.col("n").filter(here).first().alias(f"n_{name}") for name, here in of.items()),
+        pl.when(pl.col("condition") == condition).then(pl.col(column)).max().alias(name)
+        for column, names in (("count", X_COLUMNS), ("n", N_COLUMNS))
+        for condition, name in zip(CONDITIONS, names, strict=True)
     )
 
 
@@ -121,7 +122,7 @@ def _table(path: Path) -> pl.DataFrame:
     """The columns of `COLUMNS` as stripped text, and the line that each row ends on."""
     found = _records(path, _text(path))
     _, header = next(found)
-    positions = _positions(path, header)
+    positions = _positions(path, [name.strip() for name in header])
     lines: list[int] = []
     fields: list[list[str]] = [[] for _ in COLUMNS]
     for line, record in found:
@@ -132,7 +133,8 @@ def _table(path: Path) -> pl.DataFrame:
             column.append(record[position])
     if not lines:
         raise CountsError(f"{path} has a header but no rows", "give one row a condition")
-    return pl.DataFrame({**dict(zip(COLUMNS, fields, strict=True)), "line": lines})
+    rows = pl.DataFrame({**dict(zip(COLUMNS, fields, strict=True)), "line": lines})
+    return rows.with_columns(pl.col(COLUMNS).str.strip_chars())
 
 
 def _text(path: Path) -> str:
@@ -155,16 +157,16 @@ def _text(path: Path) -> str:
 
 
 def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Records that are not blank, stripped, with the line that each ends on."""
+    """Records that are not blank, with the line that each ends on."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     while True:
         try:
-            record = [field.strip() for field in next(reader)]
+            record = next(reader)
         except StopIteration:
             return
         except csv.Error as problem:
             raise _wrong(path, reader.line_num, f"not CSV ({problem})") from None
-        if any(record):
+        if any(field.strip() for field in record):
             yield reader.line_num, record
 
 
