@@ -1,14 +1,14 @@
-"""What the demo's study should find: both simulated models, without pictures, read noiselessly.
+"""What a study of both simulated models finds: without pictures, read noiselessly.
 
-    python perf/planted.py [images_per_prompt] [study_seed]
+    python perf/planted.py                          the demo's numbers, beside the planted ones
+    python perf/planted.py --studies 6 --rho 0.2    how often the intervals cover what was planted
 
-Draws the records of the demo's roles and prompts, measures them and prints the estimates that
-separate the models, beside the planted values.
+Draws the records of the demo's roles and prompts and takes them through canonicalise and measure.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 
 import polars as pl
@@ -24,6 +24,7 @@ from contextbias.schema.codebook import DIMENSIONS
 from contextbias.tables import ImageRow, Prompt, ReaderRow, ReadingRow
 
 MODELS = ("context-immune", "context-sensitive")
+CELL = ["generator", "role", "condition", "dimension", "label"]
 READER = ReaderRow(
     reader="truth", fingerprint="0", backend="simulated", settings={},
     readable=dict.fromkeys(DIMENSIONS),
@@ -31,17 +32,16 @@ READER = ReaderRow(
 
 
 def rows(
-    prompt: Prompt, model: str, replicate: int, study_seed: int
+    generator: SimulatedGenerator, prompt: Prompt, seed: int, replicate: int
 ) -> tuple[ImageRow, ReadingRow]:
-    seed = image_seed(study_seed, prompt.role, replicate)
-    key = f"{model}-{prompt.prompt_id}-{replicate}"
+    model = generator.model
+    key = f"{model.name}-{prompt.prompt_id}-{replicate}"
     truth = draw_record(
-        SimulatedGenerator({"model": model}).model,
-        role=prompt.role, condition=prompt.condition, location=prompt.location,
+        model, role=prompt.role, condition=prompt.condition, location=prompt.location,
         prompt_id=prompt.prompt_id, seed=seed,
     ).record  # fmt: skip
     image = ImageRow(
-        image_id=key, attempt=1, prompt_id=prompt.prompt_id, generator=model,
+        image_id=key, attempt=1, prompt_id=prompt.prompt_id, generator=model.name,
         generator_fingerprint="0", role=prompt.role, condition=prompt.condition,
         variant=prompt.variant, seed=seed, replicate=replicate, status="ok", reason=None,
         path=None, sha256=None, width=512, height=512, seconds=0.0, created_at="", provenance={},
@@ -54,11 +54,12 @@ def rows(
     return image, reading
 
 
-def estimates(images_per_prompt: int, study_seed: int) -> pl.DataFrame:
+def estimates(study_seed: int, images_per_prompt: int, rho: float) -> pl.DataFrame:
     prompts = build_prompts(load_bank("contextbench"), None)
+    generators = [SimulatedGenerator({"model": model, "rho": rho}) for model in MODELS]
     made = [
-        rows(prompt, model, replicate, study_seed)
-        for model in MODELS
+        rows(generator, prompt, image_seed(study_seed, prompt.role, replicate), replicate)
+        for generator in generators
         for prompt in prompts
         for replicate in range(images_per_prompt)
     ]
@@ -66,38 +67,60 @@ def estimates(images_per_prompt: int, study_seed: int) -> pl.DataFrame:
     mapping = pass_through(readings)
     attributes = to_attributes(images, readings, [READER], mapping)
     planted = pl.concat(
-        SimulatedGenerator({"model": model}).planted(prompts).with_columns(generator=pl.lit(model))
-        for model in MODELS
+        each.planted(prompts).with_columns(generator=pl.lit(each.model.name)) for each in generators
     )
-    return measure(attributes, canonical_planted(planted, mapping))
+    found = measure(attributes, canonical_planted(planted, mapping))
+    return found.filter(pl.col("generator") != "mean")
 
 
-def report(found: pl.DataFrame) -> None:
-    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=180, float_precision=3):
-        levels = found.filter(
-            pl.col("dimension").is_null(), pl.col("contrast") == "CA-U - CF",
-            pl.col("estimand").is_in(["bi_role", "bi_pooled"]), pl.col("generator") != "mean",
-        )  # fmt: skip
-        keys = ["estimand", "reader", "generator", "cohort", "point", "low", "high"]
-        print(levels.select(keys).sort("estimand", "cohort", "generator", "reader"))
-        shares = found.filter(
-            pl.col("estimand").is_in(["share_invariant_paper", "share_shifted"]),
-            pl.col("generator") != "mean",
-        )  # fmt: skip
-        print(
-            shares.select("estimand", "reader", "generator", "cohort", "point", "n").sort(
-                "estimand", "cohort"
-            )
-        )
-        ccs = found.filter(
-            pl.col("estimand") == "ccs", pl.col("dimension") == "gender_presentation",
-            pl.col("point") > 5, pl.col("generator") != "mean",
-        )  # fmt: skip
-        print(ccs.select("reader", "generator", "role", "label", "point").sort("role", "generator"))
+def contrasts(found: pl.DataFrame) -> pl.DataFrame:
+    return found.filter(
+        pl.col("dimension").is_null(), pl.col("contrast") == "CA-U - CF", estimand="bi_role"
+    ).select("cohort", "generator", "reader", "point", "low", "high")
+
+
+def shares(found: pl.DataFrame) -> pl.DataFrame:
+    wanted = ["share_invariant_paper", "share_shifted"]
+    return found.filter(pl.col("estimand").is_in(wanted)).select(
+        "cohort", "estimand", "generator", "reader", "point", "n"
+    )
+
+
+def ccs(found: pl.DataFrame) -> pl.DataFrame:
+    people = found.filter(estimand="ccs", cohort="people").filter(pl.col("point").is_not_null())
+    return people.group_by("generator", "reader").agg(
+        (pl.col("point") >= 10).sum().alias("CCS of 10 or more"), pl.len().alias("defined")
+    )
+
+
+def coverage(found: pl.DataFrame) -> pl.DataFrame:
+    """Does each cell's Wilson interval hold the planted probability, where that is 5% to 95%?"""
+    cells = found.filter(pl.col("role").is_not_null(), estimand="prevalence")
+    planted = cells.filter(reader="planted").select(*CELL, p="point")
+    read = cells.filter(pl.col("n") > 0, reader="truth")
+    both = read.join(planted, on=CELL, how="left").filter(pl.col("p").is_between(0.05, 0.95))
+    holds = (pl.col("low") <= pl.col("p")) & (pl.col("p") <= pl.col("high"))
+    return both.select("condition", holds.alias("covered"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--images", type=int, default=5, help="images per prompt")
+    parser.add_argument("--rho", type=float, default=0.05)
+    asked = parser.parse_args()
+    began = time.perf_counter()
+    seeds = range(asked.seed, asked.seed + asked.studies)
+    studies = [estimates(seed, asked.images, asked.rho) for seed in seeds]
+    with pl.Config(tbl_rows=-1, tbl_width_chars=140, float_precision=3):
+        for table in (contrasts, shares, ccs):
+            shown = table(studies[0])
+            print(shown.sort(shown.columns[:4]))
+        cells = pl.concat(coverage(found) for found in studies)
+        print(cells.group_by("condition").agg(pl.col("covered").mean(), cells=pl.len()))
+    print(f"{time.perf_counter() - began:.1f} s")
 
 
 if __name__ == "__main__":
-    began = time.perf_counter()
-    numbers = [int(word) for word in sys.argv[1:]]
-    report(estimates(*(numbers + [5, 1][len(numbers) :])))
-    print(f"{time.perf_counter() - began:.1f} s")
+    main()

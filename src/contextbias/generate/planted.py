@@ -65,7 +65,7 @@ class PlantedModel:
     """s in [0, 1]: how often an unrelated place overrides the role."""
     related_weight: float = 0.0
     """w(CA-R) in [0, 1]: how far a related place does so."""
-    rho: float = 0.2
+    rho: float = 0.05
     """In [0, 1]: correlation between the latent numbers of one seed over prompts."""
 
     def place_share(self, condition: str) -> float:

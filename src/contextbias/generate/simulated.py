@@ -40,7 +40,7 @@ class SimulatedOptions(Options):
     """s: how often an unrelated place overrides the role; the model's own value if left out."""
     related_weight: float = Field(default=0.0, ge=0, le=1)
     """The share of the sensitivity that takes effect in a related place (condition CA-R)."""
-    rho: float = Field(default=0.2, ge=0, le=1)
+    rho: float = Field(default=0.05, ge=0, le=1)
     """How alike the pictures of one seed are over prompts: the correlation of their latents."""
     size: int = Field(default=512, ge=64, le=2048)
     """Width and height of the pictures in pixels."""
