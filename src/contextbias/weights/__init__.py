@@ -6,8 +6,8 @@ nothing.
 """
 
 from contextbias.weights.cache import STATES, WeightState, require, states, weights_folder
-from contextbias.weights.fetch import Fetched, fetch
 from contextbias.weights.table import WeightFile, select, weight_files
+from contextbias.weights.wheels import Fetched, fetch
 
 __all__ = [
     "STATES",
