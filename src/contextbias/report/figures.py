@@ -1,29 +1,52 @@
-"""The charts: rows of numbers in, Altair charts out. Colour always means the cohort."""
+"""The charts: rows of numbers in, Vega-Lite specifications out. Colour always means the cohort.
+
+The specifications are plain dictionaries, drawn by vl-convert (see svg.py): a page has dozens of
+small charts, and building them through a validating library takes longer than drawing them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import altair as alt
+from typing import Any, TypeAlias
 
 from contextbias.report.inputs import ALL
 from contextbias.schema import COHORTS
 
-_FONT = "system-ui, sans-serif"
-_GROUP = "|"
-_CHARACTER = 7.6
-"""Room for one character in pixels: page fonts differ, so wider than most of them need."""
-_LABEL_LIMIT = 190
+Spec: TypeAlias = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
 
 COLOURS = {name: f"var(--{name})" for name in (*COHORTS, ALL)}
 """Cohort -> CSS variable; defined in the style sheet for light, dark and print."""
 
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+_GROUP = "|"
+_CHARACTER = 7.6
+"""Room for one character in pixels: page fonts differ, so wider than most of them need."""
+_LABEL_LIMIT = 190
+_ROW = 17
+_AXES = {
+    "labelColor": "var(--ink)",
+    "titleColor": "var(--muted)",
+    "gridColor": "var(--grid)",
+    "tickColor": "var(--grid)",
+    "domainColor": "var(--grid)",
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+    "titlePadding": 8,
+}
+_COHORT_COLOUR = {
+    "field": "cohort",
+    "type": "nominal",
+    "scale": {"domain": list(COLOURS), "range": list(COLOURS.values())},
+    "legend": None,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One number of a chart: a dot with its interval."""
+    """One number of a chart: a dot or bar with its interval."""
 
     group: str
     """Heading that the row stands under."""
@@ -46,7 +69,7 @@ def interval_chart(
     domain: tuple[float, float],
     zero: bool = False,
     width: int = 230,
-) -> alt.LayerChart:
+) -> Spec:
     """Dots with intervals, one row a mark, under a bold heading a group.
 
     Args:
@@ -56,37 +79,28 @@ def interval_chart(
         zero: Draw a line at 0, for differences.
         width: Width of the plotting area in pixels.
     """
-    rows: list[str] = []
-    for mark in marks:
-        if mark.group and f"{mark.group}{_GROUP}" not in rows:
-            rows.append(f"{mark.group}{_GROUP}")
-        rows.append(_key(mark))
-    values = [{**asdict(mark), "row": _key(mark)} for mark in marks]
-    base = _chart(values).encode(y=_row_axis(rows), color=_cohort_colour())
-    layers = [_rule_at(0.0)] if zero else []
-    layers.append(_whiskers(base, axis, domain))
-    layers.append(
-        base.mark_point(filled=True, size=52, opacity=1).encode(x=_value("point", axis, domain))
-    )
-    return _styled(alt.layer(*layers).properties(width=width, height=alt.Step(17)))
+    dots = {
+        "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
+        "encoding": {"x": _value("point", axis, domain)},
+    }
+    layers = [_whiskers(axis, domain), dots]
+    return _rows_chart(marks, [_zero_line(), *layers] if zero else layers, width)
 
 
 def bar_chart(
     marks: Sequence[Mark], *, axis: str, domain: tuple[float, float], width: int = 230
-) -> alt.LayerChart:
+) -> Spec:
     """Bars from 0 with intervals, one row a mark, in the order given."""
-    rows = [_key(mark) for mark in marks]
-    values = [{**asdict(mark), "row": _key(mark)} for mark in marks]
-    base = _chart(values).encode(y=_row_axis(rows), color=_cohort_colour())
-    bars = base.mark_bar(height=11, opacity=0.45).encode(x=_value("point", axis, domain))
-    return _styled(
-        alt.layer(bars, _whiskers(base, axis, domain)).properties(width=width, height=alt.Step(17))
-    )
+    bars = {
+        "mark": {"type": "bar", "height": 11, "opacity": 0.45},
+        "encoding": {"x": _value("point", axis, domain)},
+    }
+    return _rows_chart(marks, [bars, _whiskers(axis, domain)], width)
 
 
 def scatter_chart(
-    points: Sequence[dict[str, Any]], *, across: str, up: str, size: int = 250
-) -> alt.LayerChart:
+    points: Sequence[Mapping[str, Any]], *, across: str, up: str, size: int = 250
+) -> Spec:
     """Shares against shares with the diagonal on which they are equal.
 
     Args:
@@ -95,22 +109,20 @@ def scatter_chart(
         up: Title of the vertical axis.
         size: Width and height of the plotting area in pixels.
     """
-    diagonal = (
-        _chart([{"x": 0, "y": 0}, {"x": 1, "y": 1}])
-        .mark_line(color="var(--muted)", strokeWidth=1, strokeDash=[4, 3])
-        .encode(x="x:Q", y="y:Q")
-    )
-    scale = alt.Scale(domain=[0, 1])
-    dots = (
-        _chart(points)
-        .mark_point(filled=True, size=16, opacity=0.55)
-        .encode(
-            x=alt.X("x:Q", scale=scale, axis=_share_axis(across)),
-            y=alt.Y("y:Q", scale=scale, axis=_share_axis(up)),
-            color=_cohort_colour(),
-        )
-    )
-    return _styled(alt.layer(diagonal, dots).properties(width=size, height=size))
+    places = {"x": _share("x", across), "y": _share("y", up)}
+    diagonal = {
+        "data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]},
+        "mark": {
+            "type": "line", "color": "var(--muted)", "strokeWidth": 1, "strokeDash": [4, 3],
+        },
+        "encoding": places,
+    }  # fmt: skip
+    dots = {
+        "data": {"values": list(points)},
+        "mark": {"type": "circle", "size": 18, "opacity": 0.5},
+        "encoding": {**places, "color": _COHORT_COLOUR},
+    }
+    return _styled({"width": size, "height": size, "layer": [diagonal, dots]})
 
 
 def span(marks: Sequence[Mark], *, margin: float = 0.06) -> tuple[float, float]:
@@ -123,77 +135,93 @@ def span(marks: Sequence[Mark], *, margin: float = 0.06) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _chart(values: Sequence[dict[str, Any]]) -> Any:
-    """A chart of `values`, untyped because Altair's marks and transforms are."""
-    return alt.Chart(alt.Data(values=list(values)))  # type: ignore[no-untyped-call]
-
-
-def _share_axis(title: str) -> alt.Axis:
-    return alt.Axis(title=title, format="%", tickCount=5, grid=True)
+def _rows_chart(marks: Sequence[Mark], layers: Sequence[Spec], width: int) -> Spec:
+    rows: list[str] = []
+    for mark in marks:
+        if mark.group and f"{mark.group}{_GROUP}" not in rows:
+            rows.append(f"{mark.group}{_GROUP}")
+        rows.append(_key(mark))
+    return _styled(
+        {
+            "width": width,
+            "height": {"step": _ROW},
+            "data": {"values": [{**asdict(mark), "row": _key(mark)} for mark in marks]},
+            "encoding": {"y": _row_axis(rows), "color": _COHORT_COLOUR},
+            "layer": list(layers),
+        }
+    )
 
 
 def _key(mark: Mark) -> str:
-    return f"{mark.group}{_GROUP}{mark.series}"
+    """Identity of a row; the bar is kept for the split between heading and text."""
+    series = mark.series.replace(_GROUP, "\N{BROKEN BAR}")
+    return f"{mark.group}{_GROUP}{series}"
 
 
-def _row_axis(rows: Sequence[str]) -> alt.Y:
+def _row_axis(rows: Sequence[str]) -> Spec:
     """Rows labelled by what follows the bar; headings (nothing follows) in bold."""
-    longest = max(len(part) for row in rows for part in row.split(_GROUP))
+    longest = max((len(part) for row in rows for part in row.split(_GROUP)), default=0)
     heading = f"indexof(datum.value, '{_GROUP}') == length(datum.value) - 1"
     label = f"split(datum.value, '{_GROUP}')"
-    return alt.Y(
-        "row:N",
-        sort=list(rows),
-        scale=alt.Scale(domain=list(rows)),
-        axis=alt.Axis(
-            title=None,
-            labelExpr=f"{heading} ? {label}[0] : {label}[1]",
-            labelFontWeight=alt.condition(heading, alt.value("bold"), alt.value("normal")),
-            labelLimit=_LABEL_LIMIT,
-            labelPadding=7,
-            minExtent=min(_LABEL_LIMIT, _CHARACTER * longest) + 7,
-            ticks=False,
-            domain=False,
-            grid=False,
-        ),
-    )
+    weight = {"condition": {"test": heading, "value": "bold"}, "value": "normal"}
+    axis = {
+        "title": None,
+        "labelExpr": f"{heading} ? {label}[0] : {label}[1]",
+        "labelFontWeight": weight,
+        "labelLimit": _LABEL_LIMIT,
+        "labelPadding": 7,
+        "minExtent": min(_LABEL_LIMIT, _CHARACTER * longest) + 7,
+        "ticks": False,
+        "domain": False,
+        "grid": False,
+    }
+    scale = {"domain": list(rows)}
+    return {"field": "row", "type": "nominal", "sort": None, "scale": scale, "axis": axis}
 
 
-def _value(field: str, title: str, domain: tuple[float, float]) -> alt.X:
-    axis = alt.Axis(title=title, tickCount=5, grid=True)
-    return alt.X(f"{field}:Q", scale=alt.Scale(domain=list(domain), nice=False), axis=axis)
+def _value(field: str, title: str, domain: tuple[float, float]) -> Spec:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": list(domain), "nice": False},
+        "axis": {"title": title, "tickCount": 5, "grid": True},
+    }
 
 
-def _whiskers(base: Any, title: str, domain: tuple[float, float]) -> Any:
-    return (
-        base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .mark_rule(strokeWidth=2, strokeCap="round")
-        .encode(x=_value("low", title, domain), x2="high:Q")
-    )
+def _share(field: str, title: str) -> Spec:
+    axis = {"title": title, "format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "grid": True}
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": [0, 1], "nice": False},
+        "axis": axis,
+    }
 
 
-def _rule_at(value: float) -> Any:
-    return _chart([{"at": value}]).mark_rule(color="var(--ink)", strokeWidth=1).encode(x="at:Q")
+def _whiskers(title: str, domain: tuple[float, float]) -> Spec:
+    return {
+        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+        "mark": {"type": "rule", "strokeWidth": 2, "strokeCap": "round"},
+        "encoding": {"x": _value("low", title, domain), "x2": {"field": "high"}},
+    }
 
 
-def _cohort_colour() -> alt.Color:
-    scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
-    return alt.Color("cohort:N", scale=scale, legend=None)
+def _zero_line() -> Spec:
+    return {
+        "data": {"values": [{"at": 0}]},
+        "mark": {"type": "rule", "color": "var(--ink)", "strokeWidth": 1},
+        "encoding": {
+            "x": {"field": "at", "type": "quantitative"}, "y": None, "color": None,
+        },
+    }  # fmt: skip
 
 
-def _styled(chart: Any) -> alt.LayerChart:
-    axis = alt.AxisConfig(
-        labelColor="var(--ink)",
-        titleColor="var(--muted)",
-        gridColor="var(--grid)",
-        tickColor="var(--grid)",
-        domainColor="var(--grid)",
-        labelFontSize=12,
-        titleFontSize=12,
-        titleFontWeight="normal",
-        titlePadding=8,
-    )
-    styled: alt.LayerChart = chart.configure(
-        background="transparent", font=_FONT, axis=axis, view=alt.ViewConfig(stroke=None), padding=2
-    )
-    return styled
+def _styled(chart: Spec) -> Spec:
+    config = {
+        "background": "transparent",
+        "font": "system-ui, sans-serif",
+        "axis": _AXES,
+        "view": {"stroke": None},
+        "padding": 2,
+    }
+    return {"$schema": _SCHEMA, "config": config, **chart}

@@ -90,12 +90,13 @@ def lead_sentence(found: Sequence[Card]) -> str:
     parts = []
     if changed:
         parts.append(
-            f"When the scene has nothing to do with the role, the way people are presented "
-            f"changes in pictures by {_join(changed)}."
+            "When the scene has nothing to do with the role, the presentation of people in "
+            f"pictures by {_join(changed)} changes."
         )
     if same:
         parts.append(
-            f"For {_join(same)} no such change is shown: the interval of the difference includes 0."
+            f"For {_join(same)} no such change is shown: the interval of the difference in "
+            "concentration includes 0."
         )
     return " ".join(parts)
 
@@ -122,7 +123,7 @@ def _card(
         generator=generator,
         headline=_headline(lead),
         changed=_side(lead) != 0,
-        sentences=_sentences(found),
+        sentences=_sentences(lead, found[0][0]),
         contrasts=tuple(_contrast(*row, ends) for row in found),
         shares=tuple(part for part in divided if part is not None),
     )
@@ -137,35 +138,26 @@ def _side(number: Number) -> int:
 
 def _headline(lead: Number) -> str:
     return {
-        1: "People are presented with fewer kinds of labels in an unrelated context",
-        -1: "People are presented more variously in an unrelated context",
-        0: "No change in how people are presented is shown",
+        1: "People are presented more uniformly in unrelated scenes",
+        -1: "People are presented more variously in unrelated scenes",
+        0: "No change in how uniformly people are presented is shown",
     }[_side(lead)]
 
 
-def _sentences(found: Sequence[tuple[str, str, Number]]) -> tuple[str, ...]:
-    sentences = []
-    for estimand, cohort, number in found:
-        if (cohort, estimand) not in (("people", "bi_role"), (ALL, "bi_pooled")):
-            continue
-        subject = "People attributes" if cohort == "people" else "All attributes together"
-        view = "within a role" if estimand == "bi_role" else "pooled over roles"
-        verb = {1: "are more concentrated", -1: "are less concentrated", 0: ""}[_side(number)]
-        gap = (
-            f"{formats.signed(number.point)} {formats.interval(number.low, number.high, sign=True)}"
-        )
-        if verb:
-            sentences.append(
-                f"{subject}, {view}, {verb} in unrelated contexts than without a context: "
-                f"Bias Intensity differs by {gap.strip()}."
-            )
-        else:
-            sentences.append(
-                f"{subject}, {view}: Bias Intensity differs by {gap.strip()} between unrelated "
-                "contexts and none, which does not tell the direction of a change; "
-                "it is not evidence that nothing changes."
-            )
-    return tuple(sentences)
+def _sentences(lead: Number, estimand: str) -> tuple[str, ...]:
+    view = "within a role" if estimand == "bi_role" else "pooled over roles"
+    gap = f"{formats.signed(lead.point)} {formats.interval(lead.low, lead.high, sign=True)}".strip()
+    side = {
+        1: "labels about people are more concentrated in unrelated contexts than without one",
+        -1: "labels about people are less concentrated in unrelated contexts than without one",
+    }.get(_side(lead))
+    if side:
+        return (f"{view.capitalize()}, {side}: Bias Intensity differs by {gap}.",)
+    return (
+        f"{view.capitalize()}, Bias Intensity of labels about people differs by {gap} between "
+        "unrelated contexts and none. The interval includes 0, which is not evidence that "
+        "nothing changes.",
+    )
 
 
 def _contrast(estimand: str, cohort: str, number: Number, ends: tuple[float, float]) -> Contrast:
@@ -184,8 +176,9 @@ def _ends(numbers: Sequence[Number]) -> tuple[float, float]:
     values = [0.0]
     for number in numbers:
         values += [end for end in (number.point, number.low, number.high) if end is not None]
-    reach = max(max(values), -min(values)) * 1.1 or 1.0
-    return -reach, reach
+    low, high = min(values), max(values)
+    pad = 0.08 * ((high - low) or 1.0)
+    return low - pad, high + pad
 
 
 def _bar(number: Number, ends: tuple[float, float]) -> Bar | None:

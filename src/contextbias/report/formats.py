@@ -67,6 +67,16 @@ def share_interval(low: float | None, high: float | None) -> str:
     return f"[{plain(100 * low, 1)}, {plain(100 * high, 1)}]"
 
 
+def short(value: float) -> str:
+    """A setting, without trailing zeros."""
+    return f"{value:g}"
+
+
+def minus(contrast: str) -> str:
+    """A contrast such as ``CA-U - CF`` with a true minus sign; the hyphens of names stay."""
+    return contrast.replace(" - ", f" {_MINUS} ")
+
+
 def words(name: str) -> str:
     """A column's or dimension's name for reading: underscores become spaces."""
     return name.replace("_", " ")

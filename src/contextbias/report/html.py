@@ -27,9 +27,9 @@ PAGE = "index.html"
 
 _SCRIPTS = ("data.js", "pictures.js", "associations.js", "page.js")
 _CONDITION_WORDS = {
-    "CF": "context-free: the role alone",
-    "CA-R": "context-aware, related: the role in a place or activity of its own",
-    "CA-U": "context-aware, unrelated: the role in an everyday place or activity",
+    "CF": "the role alone, no context",
+    "CA-R": "with a place or activity of the role",
+    "CA-U": "with an unrelated, everyday one",
 }
 
 
@@ -73,7 +73,7 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "failed": missing.failed_images(inputs.images),
         "reasons": MISSING_REASONS,
         "table_names": sorted(tables),
-        "figures_shown": len(thumbnails.images),
+        "interval_methods": _interval_methods(inputs.estimates),
         "data": _blocks(inputs, views, thumbnails),
     }
     page = _environment().get_template("page.html.j2").render(context)
@@ -153,6 +153,12 @@ def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, int, int, int]
     return rows
 
 
+def _interval_methods(estimates: pl.DataFrame) -> list[str]:
+    """How the intervals of Bias Intensity were made, as the estimates say."""
+    rows = estimates.filter(pl.col("estimand").str.starts_with("bi_") & pl.col("low").is_not_null())
+    return sorted(rows["method"].drop_nulls().unique())
+
+
 def _context(prompt: Prompt) -> tuple[str | None, str | None]:
     return prompt.location, prompt.activity
 
@@ -205,6 +211,8 @@ def _environment() -> Environment:
     }
     environment.filters |= {
         "capital": formats.capital,
+        "minus": formats.minus,
+        "short": formats.short,
         "words": formats.words,
         "whole": formats.whole,
         "settings": _settings_text,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -21,8 +21,8 @@ class MissingCell:
     """Reason and count, the most frequent first; empty when nothing is missing."""
     fill: float
     """Share of the cell's images that is missing, in percent, for the bar behind the text."""
-    n: str
-    """Images of the cell."""
+    n: int | None
+    """Images of the cell; None when nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,12 @@ class MissingView:
     """Generator and condition of each column."""
     rows: tuple[tuple[str, tuple[MissingCell, ...]], ...]
     """Dimension and its cells, in codebook order; only dimensions that miss something."""
+    sizes: tuple[str, ...]
+    """Images of each column."""
     unreadable: tuple[str, ...]
     """Dimensions that the reader has declared it cannot read."""
+    unanswered: tuple[str, ...]
+    """Dimensions without an answer in any image."""
     complete: tuple[str, ...]
     """Dimensions that were read in every image."""
     left_out: tuple[str, ...]
@@ -67,12 +71,19 @@ def missing_view(frame: pl.DataFrame, order: Sequence[str]) -> MissingView:
         for name in _dimensions(frame)
     }
     unreadable = tuple(name for name, row in cells.items() if row and all(map(_declared, row)))
+    unanswered = tuple(
+        name
+        for name, row in cells.items()
+        if name not in unreadable and row and all(cell.fill == 100 for cell in row)
+    )
     complete = tuple(name for name, row in cells.items() if not any(cell.reasons for cell in row))
-    hidden = {*unreadable, *complete}
+    hidden = {*unreadable, *unanswered, *complete}
     return MissingView(
         columns=columns,
         rows=tuple((name, row) for name, row in cells.items() if name not in hidden),
+        sizes=tuple(_size(cells.values(), place) for place in range(len(columns))),
         unreadable=unreadable,
+        unanswered=unanswered,
         complete=complete,
         left_out=_left_out(by_role),
         counts=_counts(by_role, columns),
@@ -108,8 +119,13 @@ def _cell(numbers: Index, generator: str, condition: str, dimension: str) -> Mis
     return MissingCell(
         reasons=tuple((reason, formats.whole(number.point)) for reason, number in found),
         fill=round(100 * gone / total, 1) if total else 0.0,
-        n=formats.whole(total),
+        n=total,
     )
+
+
+def _size(rows: Iterable[tuple[MissingCell, ...]], place: int) -> str:
+    sizes = [row[place].n for row in rows if row[place].n is not None]
+    return formats.whole(sizes[0]) if sizes else ""
 
 
 def _declared(cell: MissingCell) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import polars as pl
 
 from contextbias.report import formats, planted
-from contextbias.report.figures import Mark, bar_chart, interval_chart, scatter_chart, span
+from contextbias.report.figures import Mark, Spec, bar_chart, interval_chart, scatter_chart, span
 from contextbias.report.inputs import ALL, MEAN, PLANTED
 from contextbias.report.select import (
     BI_ESTIMANDS,
@@ -71,13 +70,21 @@ class Figure:
     rows: tuple[tuple[str, ...], ...]
     choice: str = ""
     """What is chosen between, when only one group shows at a time; empty: all show."""
+    wide: bool = False
+    """True when two panels share a line instead of three."""
+
+
+def estimands_in(frame: pl.DataFrame) -> tuple[str, ...]:
+    """The forms of Bias Intensity, the leading one first: equal support in preset ``strict``."""
+    strict = bool((frame["preset"] == "strict").any())
+    return BI_ESTIMANDS[::-1] if strict else BI_ESTIMANDS
 
 
 def levels_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> Figure | None:
     """Mean Bias Intensity by cohort and condition, a panel a generator (the paper's figure 3)."""
     groups: list[Group] = []
     rows: list[tuple[str, ...]] = []
-    for estimand in BI_ESTIMANDS:
+    for estimand in estimands_in(frame):
         numbers = index(frame, estimand)
         panels: list[Panel] = []
         for generator in generators_in(frame, order):
@@ -104,10 +111,14 @@ def contrasts_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> F
     """Differences of Bias Intensity between conditions, a panel a contrast."""
     groups: list[Group] = []
     rows: list[tuple[str, ...]] = []
-    for estimand in BI_ESTIMANDS:
-        numbers = index(frame, estimand)
-        marks = {c: _contrast_marks(numbers, c, generators_in(frame, order)) for c in CONTRASTS}
-        domain = span([mark for found in marks.values() for mark in found])
+    names = generators_in(frame, order)
+    numbers_of = {name: index(frame, name) for name in estimands_in(frame)}
+    marks_of = {
+        name: {c: _contrast_marks(numbers, c, names) for c in CONTRASTS}
+        for name, numbers in numbers_of.items()
+    }
+    domain = span([m for marks in marks_of.values() for found in marks.values() for m in found])
+    for estimand, marks in marks_of.items():
         panels: list[Panel] = []
         for contrast, found in marks.items():
             if found:
@@ -115,13 +126,11 @@ def contrasts_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> F
                 chart = interval_chart(
                     found, axis="difference of Bias Intensity", domain=domain, zero=True, width=210
                 )
-                caption = contrast.replace("-U - ", "-U \N{MINUS SIGN} ").replace(
-                    "-R - ", "-R \N{MINUS SIGN} "
-                )
+                caption = formats.minus(contrast)
                 panels.append(_panel(name, caption, _BI_NAMES[estimand], chart))
                 rows += [_difference_row(estimand, contrast, mark) for mark in found]
         if panels:
-            groups.append(_group(numbers, estimand, panels))
+            groups.append(_group(numbers_of[estimand], estimand, panels))
     return _figure(
         ident,
         "What changes between conditions",
@@ -141,11 +150,11 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
     names = generators_in(frame, order)
     for generator in sorted(names, key=lambda name: name != MEAN):
         panels: list[Panel] = []
-        for estimand in BI_ESTIMANDS:
+        for estimand in estimands_in(frame):
             marks = _dimension_marks(index(frame, estimand), generator)
             if marks:
                 name = f"{ident}-{len(groups)}-{estimand}"
-                chart = interval_chart(marks, axis="Bias Intensity", domain=(0, 1), width=270)
+                chart = interval_chart(marks, axis="Bias Intensity", domain=(0, 1), width=320)
                 panels.append(_panel(name, _BI_NAMES[estimand], _who(generator), chart))
                 rows += [_row(estimand, generator, mark)[:2] + _tail(mark) for mark in marks]
         if panels:
@@ -159,6 +168,7 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
         ("form", "generator", "dimension", "cohort", "Bias Intensity", "interval"),
         rows,
         choice="Generator",
+        wide=True,
     )
 
 
@@ -215,8 +225,8 @@ def planted_figure(
     return _figure(
         ident,
         "Planted and read shares",
-        "Each dot is a role, label and condition. On the dashed line the reader found what was "
-        "planted; scatter around it is chance and reading error, a slope below it is bias.",
+        "Each dot is a role and a label, over all conditions. On the dashed line the reader found "
+        "what was planted; scatter is chance and reading error, a slope below the line is bias.",
         [group] if panels else [],
         (),
         [],
@@ -231,10 +241,11 @@ def _figure(
     header: tuple[str, ...],
     rows: Sequence[tuple[str, ...]],
     choice: str = "",
+    wide: bool = False,
 ) -> Figure | None:
     if not groups:
         return None
-    return Figure(ident, title, caption, tuple(groups), header, tuple(rows), choice)
+    return Figure(ident, title, caption, tuple(groups), header, tuple(rows), choice, wide)
 
 
 def _group(numbers: Index, estimand: str, panels: Sequence[Panel]) -> Group:
@@ -243,7 +254,7 @@ def _group(numbers: Index, estimand: str, panels: Sequence[Panel]) -> Group:
     return Group(_BI_NAMES[estimand], f"{_BI_HINTS[estimand]} ({stated})", tuple(panels))
 
 
-def _panel(ident: str, caption: str, what: str, chart: alt.LayerChart) -> Panel:
+def _panel(ident: str, caption: str, what: str, chart: Spec) -> Panel:
     title = f"{caption}: {what}"
     return Panel(caption, to_svg(chart, ident=ident, title=title, description=_DESCRIPTION))
 
@@ -344,7 +355,7 @@ def _tail(mark: Mark) -> tuple[str, ...]:
 def _difference_row(estimand: str, contrast: str, mark: Mark) -> tuple[str, ...]:
     return (
         estimand,
-        contrast,
+        formats.minus(contrast),
         mark.series,
         mark.group,
         formats.signed(mark.point),

@@ -53,7 +53,7 @@ def recoveries(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> li
 
 
 def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list[dict[str, Any]]:
-    """Planted and recovered prevalence of each role, label and condition, as points to draw.
+    """Planted and recovered prevalence of each role and label over all conditions, as points.
 
     Points that fall on one another at two decimals are drawn once.
     """
@@ -63,7 +63,7 @@ def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list
     places: dict[tuple[float, float, str], None] = {}
     for key, number in read.items():
         truth = planted.get(key)
-        if key[0] != generator or key[4] == ALL or truth is None:
+        if key[0] != generator or key[4] != ALL or truth is None:
             continue
         if number.point is not None and truth.point is not None:
             places[round(truth.point, 2), round(number.point, 2), cohort_of(key[2])] = None

@@ -14,6 +14,8 @@ from contextbias.schema import CODEBOOK_VERSION
 from contextbias.tables import ImageRow
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from contextbias.store import Study
 
 
@@ -34,7 +36,7 @@ def build(study: Study, fingerprint: str = "") -> Path:
 
 
 def inputs_of(study: Study) -> ReportInputs:
-    """Gather what the page is printed from.
+    """Gather what the page is printed from: the images that were measured, and nothing older.
 
     Raises:
         StudyError: The study has no estimates yet.
@@ -42,14 +44,16 @@ def inputs_of(study: Study) -> ReportInputs:
     estimates, attributes = study.estimates(), study.attributes()
     if estimates is None or attributes is None:
         raise StudyError(f"{study.root} has no estimates yet", "run `contextbias measure` first")
-    images = [_absolute(image, study.root) for image in study.images()]
+    known = set(attributes["image_id"])
+    images = [_absolute(i, study.root) for i in study.images() if i.image_id in known]
+    asked = {image.prompt_id for image in images}
     return ReportInputs(
         title=study.config.study.name,
-        facts=_facts(study, images),
+        facts=_facts(study, estimates, images),
         estimates=estimates,
         attributes=attributes,
         images=images,
-        prompts=study.prompts(),
+        prompts=[prompt for prompt in study.prompts() if prompt.prompt_id in asked],
         report_dir=study.root / "report",
     )
 
@@ -58,9 +62,10 @@ def _absolute(image: ImageRow, root: Path) -> ImageRow:
     return image if image.path is None else replace(image, path=str(root / image.path))
 
 
-def _facts(study: Study, images: list[ImageRow]) -> RunFacts:
+def _facts(study: Study, estimates: pl.DataFrame, images: list[ImageRow]) -> RunFacts:
     config = study.config
-    readings = study.readings()
+    ids = {image.image_id for image in images}
+    readings = [reading for reading in study.readings() if reading.image_id in ids]
     used = {(image.generator, image.generator_fingerprint) for image in images}
     reading = {(row.reader, row.reader_fingerprint) for row in readings}
     places = [entry.name for entry in (*config.generators, *config.readers)]
@@ -75,7 +80,7 @@ def _facts(study: Study, images: list[ImageRow]) -> RunFacts:
     return RunFacts(
         generators=sorted(generators, key=lambda row: place(row.generator)),
         readers=sorted(readers, key=lambda row: place(row.reader)),
-        preset=config.measure.preset,
+        preset=next(iter(estimates["preset"]), config.measure.preset),
         people=config.measure.people,
         alpha=config.measure.alpha,
         margin_pp=config.measure.margin_pp,

@@ -1,12 +1,13 @@
-"""From an Altair chart to an inline SVG that follows the page's colours and can be read aloud."""
+"""From a chart to an inline SVG that follows the page's colours and can be read aloud."""
 
 from __future__ import annotations
 
 import re
 from xml.etree import ElementTree as ET
 
-import altair as alt
 import vl_convert as vlc
+
+from contextbias.report.figures import Spec
 
 _SVG = "http://www.w3.org/2000/svg"
 _DROPPED = re.compile(r"^(role|class|aria-.*|pointer-events|version|font-family)$")
@@ -15,7 +16,7 @@ _EMPTY_PATHS = {"", "M0,0h0v0h0Z"}
 ET.register_namespace("", _SVG)
 
 
-def to_svg(chart: alt.TopLevelMixin, *, ident: str, title: str, description: str) -> str:
+def to_svg(chart: Spec, *, ident: str, title: str, description: str) -> str:
     """Render `chart` to SVG text for an HTML page.
 
     Colours are CSS variables (``var(--ink)``), so that light, dark and print follow the page. The
@@ -23,7 +24,7 @@ def to_svg(chart: alt.TopLevelMixin, *, ident: str, title: str, description: str
     inner roles are removed because they would be read as noise.
 
     Args:
-        chart: The chart.
+        chart: A Vega-Lite specification.
         ident: Unique on the page; ids of title and description derive from it.
         title: Name of the image.
         description: What is shown, in a sentence.
@@ -31,7 +32,7 @@ def to_svg(chart: alt.TopLevelMixin, *, ident: str, title: str, description: str
     Returns:
         One ``<svg>`` element.
     """
-    text = vlc.vegalite_to_svg(chart.to_dict())
+    text = vlc.vegalite_to_svg(chart)
     root = ET.fromstring(text)
     _strip(root)
     for name, words, tag in ((f"{ident}-d", description, "desc"), (f"{ident}-t", title, "title")):

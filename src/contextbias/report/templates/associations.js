@@ -11,7 +11,7 @@ const columnsOf = (table) => {
   return [
     { id: "role", title: "Role", ...name(vocabulary.roles, "r"), skip: !several("r") },
     { id: "dimension", title: "Dimension", ...name(vocabulary.dimensions, "d") },
-    { id: "label", title: "Label", value: (k) => vocabulary.labels[table.l[k]], text: (k) => vocabulary.labels[table.l[k]], opens: true },
+    { id: "label", title: "Label", value: (k) => vocabulary.labels[table.l[k]], text: (k) => spaced(vocabulary.labels[table.l[k]]), opens: true },
     { id: "generator", title: "Generator", ...name(vocabulary.generators, "g"), skip: !several("g") },
     ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: vocabulary.conditions[condition], ...prevalence(c) })),
     { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
@@ -22,7 +22,7 @@ const columnsOf = (table) => {
     { id: "q", title: "q", skip: !compared, ...number("q", pValue) },
     { id: "paper", title: "Paper’s rule", skip: !compared, value: (k) => table.paper[k], text: (k) => ({ true: "invariant", false: "not" }[table.paper[k]] ?? DASH) },
     { id: "verdict", title: "Verdict", skip: !compared, value: (k) => table.verdict[k], text: (k) => table.verdict[k] ?? DASH, pill: true },
-    { id: "n", title: "n", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
+    { id: "n", title: "Images", hint: "images read, all conditions", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
   ].filter((column) => !column.skip);
 };
 
@@ -58,7 +58,7 @@ const associations = (box, reader) => {
   const table = load(`${reader}-table`);
   const columns = columnsOf(table);
   const compared = table.conditions.length > 1;
-  const state = { page: 0, sort: compared ? "ccs" : "p0", descending: true, rows: [] };
+  const state = { page: 0, sort: compared ? "range" : "p0", descending: true, rows: [] };
   const filters = filterBar(reader, table, compared);
   const status = make("p", { role: "status", class: "soft" });
   const body = make("tbody");
@@ -143,7 +143,8 @@ const matches = (table, k, words) => {
   if (!words.length) return true;
   const text = [
     vocabulary.roles[table.r[k]], spaced(vocabulary.dimensions[table.d[k]]),
-    vocabulary.labels[table.l[k]], vocabulary.generators[table.g[k]],
+    vocabulary.labels[table.l[k]], spaced(vocabulary.labels[table.l[k]]),
+    vocabulary.generators[table.g[k]],
   ].join(" ").toLowerCase();
   return words.every((word) => text.includes(word));
 };

@@ -60,6 +60,6 @@ const stateOf = (reader, i, dimension, label) => {
     else reason = vocabulary.reasons[r];
   }
   if (!read) return { state: "missing", text: spaced(reason ?? "not_read") };
-  const text = [...new Set(labels)].map((l) => vocabulary.labels[l]).join(", ") || "nothing";
+  const text = [...new Set(labels)].map((l) => spaced(vocabulary.labels[l])).join(", ") || "nothing";
   return { state: labels.includes(label) ? "shows" : "not", text };
 };

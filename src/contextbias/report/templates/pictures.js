@@ -8,7 +8,7 @@ const nameOf = (i) => {
 const thumb = (reader, i, caption) => {
   const data = load("thumbnails")[i];
   const picture = data
-    ? make("img", { src: `data:image/webp;base64,${data}`, alt: "", width: 96, height: 96, decoding: "async" })
+    ? make("img", { src: `data:image/webp;base64,${data}`, alt: "", width: 112, height: 112, decoding: "async" })
     : make("span", { class: "none" }, pictures.status[i] || "no preview");
   const button = make(
     "button",
@@ -102,7 +102,7 @@ const said = (reader, i) => {
     for (const [d, { labels, reason }] of [...people.get(name)].sort((a, b) => a[0] - b[0])) {
       list.append(
         make("dt", {}, spaced(vocabulary.dimensions[d])),
-        labels.length ? make("dd", {}, labels.join(", ")) : make("dd", { class: "gone" }, reason),
+        labels.length ? make("dd", {}, labels.map(spaced).join(", ")) : make("dd", { class: "gone" }, reason),
       );
     }
     const title = name === "person 1" ? "Most prominent person" : name;
@@ -165,7 +165,7 @@ const drawer = (reader, k) => {
     );
   });
   const role = vocabulary.roles[r] === "all" ? "" : `${vocabulary.roles[r]}: `;
-  const title = `${role}${spaced(vocabulary.dimensions[d])} “${vocabulary.labels[l]}”`;
+  const title = `${role}${spaced(vocabulary.dimensions[d])} “${spaced(vocabulary.labels[l])}”`;
   const line = make("ul", { class: "figures-line" });
   const item = (name, value) => { if (value !== DASH) line.append(make("li", {}, make("span", { class: "soft" }, `${name} `), value)); };
   item("generator", vocabulary.generators[g]);
