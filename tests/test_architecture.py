@@ -59,7 +59,7 @@ WRITERS = {
 }
 
 HEAVY = ("altair", "cv2", "matplotlib", "numpy", "onnxruntime", "pandas", "PIL", "plotly", "polars",
-         "pydantic", "scipy", "torch", "vl_convert")  # fmt: skip
+         "scipy", "torch", "vl_convert")  # fmt: skip
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60

@@ -31,9 +31,9 @@ def test_names_of_all_backends() -> None:
 
 @pytest.mark.parametrize("load", [load_generator, load_reader])
 def test_an_unknown_backend_names_the_nearest(load: Any) -> None:
-    with pytest.raises(ConfigError, match=r"no \w+ backend 'simulatd'.*did you mean 'simulated'"):
+    with pytest.raises(ConfigError, match=r"no \w+ backend 'simulatd'.*Did you mean 'simulated'"):
         load("simulatd", {})
-    with pytest.raises(ConfigError, match="known: "):
+    with pytest.raises(ConfigError, match="Known: "):
         load("zzz", {})
 
 

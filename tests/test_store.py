@@ -204,7 +204,7 @@ def test_a_newer_store_is_refused(tmp_path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {STORE_VERSION + 1}")
     connection.close()
     for writing in (False, True):
-        with pytest.raises(StudyError, match=r"newer contextbias .*upgrade"):
+        with pytest.raises(StudyError, match=r"newer contextbias .*Upgrade"):
             Study.open(root, writing=writing)
 
 
