@@ -162,6 +162,11 @@ def test_images_of_one_condition_are_described_but_not_compared() -> None:
     assert found["estimand"].unique().to_list() == ["prevalence"]
     assert sorted(found["condition"].to_list()) == ["CF", "all"]
     assert found["point"].to_list() == [0.3, 0.3]
+    # the same with zeros instead of nulls: no image, and none that is missing
+    zeros = _counts([("g", "people", "male", [9, 0, 0], [30, 0, 0])]).with_columns(
+        pl.lit(0).alias(f"n_missing_{c}") for c in CONDITIONS
+    )
+    assert sorted(_estimates(zeros)["condition"].to_list()) == ["CF", "all"]
 
 
 def test_images_that_could_not_be_read_stay_visible() -> None:

@@ -23,7 +23,7 @@ class Adjusted:
 def benjamini_hochberg(p: ArrayLike, family: ArrayLike | None = None) -> Adjusted:
     """Adjust p-values by Benjamini and Hochberg's step-up rule within each family.
 
-    With the m p-values of a family in order: q(i) = min over j >= i of p(j) m / j, at most 1.
+    With the m p-values of a family in order: q(i) = min over j >= i of p(j) m / j; at most p(m).
 
     Args:
         p: P-values, shape (tests,); NaN: left out of its family.
@@ -56,7 +56,7 @@ def _step_up(p: FloatArray) -> FloatArray:
     scaled = p[order] * (p.size / np.arange(1, p.size + 1))
     smallest = np.minimum.accumulate(scaled[::-1])[::-1]
     result = np.empty_like(p)
-    result[order] = np.minimum(smallest, 1.0)
+    result[order] = smallest
     return result
 
 

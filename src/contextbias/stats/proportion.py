@@ -85,7 +85,7 @@ class ConditionRange:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyScore:
-    """Cross-context consistency score of a label."""
+    """Context Consistency Score of a label."""
 
     point: FloatArray
     """The score in (0, 100]; NaN where it is not defined."""
@@ -275,7 +275,7 @@ def _within(checked: Counts, margin: Fraction) -> BoolArray:
 def consistency_score(
     x: ArrayLike, n: ArrayLike, *, minimum_support: int = MINIMUM_SUPPORT
 ) -> ConsistencyScore:
-    """Cross-context consistency score: CCS = Prev / (1 + Delta).
+    """Context Consistency Score: CCS = Prev / (1 + Delta).
 
     Prev is the pooled prevalence in percent and Delta the range in percentage points. Defined only
     where the label occurs in every condition of the axis and in `minimum_support` images at least.
