@@ -133,6 +133,12 @@ def test_line_ends_marks_blanks_and_other_columns_are_accepted(path: Path) -> No
     assert found["n"].to_list() == [30, 70]
 
 
+def test_n_may_differ_between_labels(path: Path) -> None:
+    _write(path, GOOD + "g,nurse,mood,tense,CF,3,31\n")
+    assert read_counts(path)["n"].to_list()[-1] == 31
+    assert ",tense,3,31," in consistency_csv(path)
+
+
 def _error(path: Path) -> str:
     with pytest.raises(CountsError) as caught:
         consistency_csv(path)
@@ -153,7 +159,6 @@ def _error(path: Path) -> str:
         ("g,nurse,mood,tense,CF,3,-30", "line 5: n '-30' is negative"),
         ("g,nurse,mood,tense,CF,31,30", "line 5: count 31 is above n 30"),
         ("g,nurse,mood,tense,CF,3,99999999999999999999", "is too large"),
-        ("g,nurse,mood,tense,CF,3,31", "line 5: n 31 differs from n 30 in line 2"),
         ("g,nurse,mood,tense,CAR,3,30", "line 5: unknown condition 'CAR'"),
         ("g,nurse,mood,calm,CF,3,30", "line 5: 'g', 'nurse', 'mood', 'calm', 'CF' was already"),
         ("g,,mood,tense,CF,3,30", "line 5: role is empty"),

@@ -22,6 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Audit whether a text-to-image model's picture of a role adapts when the scene changes.",
     epilog="Start with `contextbias demo`, or with `contextbias audit FOLDER` for your own images.",

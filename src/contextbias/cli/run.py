@@ -38,6 +38,10 @@ def run(
     roles: Roles = None,
     generators: Generators = None,
     preset: Preset = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where the work runs: threads (and processes) of this machine."),
+    ] = "threads",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
     ] = False,
@@ -47,8 +51,11 @@ def run(
     Safe to stop at any moment (Ctrl-C, a crash, a power cut) and to run again: nothing that was
     made is made twice, and a finished study is left as it is.
     """
+    from contextbias.errors import ConfigError
     from contextbias.pipeline import stages_until
 
+    if engine != "threads":
+        raise ConfigError(f"there is no engine {engine!r}", "take threads")
     stages = stages_until(until)
     options = make_options(limit, roles, generators, preset)
     if dry_run:

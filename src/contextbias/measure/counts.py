@@ -108,8 +108,9 @@ def read_counts(path: Path) -> pl.DataFrame:
 
     Raises:
         CountsError: Named with its line: a missing column, an unknown condition, a duplicate row, a
-            count that is not whole, negative or above n, an n that differs between labels of one
-            question, an empty field; or the file is not there, empty, not a file, not UTF-8.
+            count that is not whole, negative or above n, an empty field; or the file is not there,
+            empty, not a file, not UTF-8. (n may differ between labels of one question: a label
+            counts only where it could have been seen.)
     """
     rows = _table(path)
     _check_names(path, rows)
@@ -222,14 +223,6 @@ def _check_cells(path: Path, rows: pl.DataFrame) -> None:
         again.filter(pl.col("line") != pl.col("first")),
         "{generator}, {role}, {dimension}, {label}, {condition} was already given in line {first}",
         "keep one row a condition",
-    )
-    question = ("generator", "role", "dimension", "condition")
-    other = rows.with_columns(pl.col("line", "n").first().over(question).name.prefix("first_"))
-    _refuse(
-        path,
-        other.filter(pl.col("n") != pl.col("first_n")),
-        "n {n} differs from n {first_n} in line {first_line}",
-        "labels of one generator, role, dimension and condition share their images",
     )
 
 
