@@ -91,16 +91,26 @@ def _average(names: tuple[str, str, str | None], members: list[Intensity]) -> In
     generator, cohort, dimension = names
     stack = np.stack([member.values for member in members])
     defined = np.isfinite(stack[:, :1])
-    n = defined.sum(axis=0)[0]
-    missing = len(COHORTS) - n if cohort == OVERALL and generator != MEAN else np.zeros_like(n)
     return Intensity(
         members[0].estimand, generator, cohort, dimension,
         values=_mean_of_known(np.where(defined, stack, np.nan)),
-        n=n,
+        n=defined.sum(axis=0)[0],
         n_missing=None,
         roles=np.stack([member.roles for member in members]).max(axis=0),
-        notes=tuple(f"{k} of {len(COHORTS)} cohorts missing" if k else None for k in missing),
+        notes=tuple(_note(names, members, slot) for slot in range(len(SLOTS))),
     )  # fmt: skip
+
+
+def _note(
+    names: tuple[str, str, str | None], members: Sequence[Intensity], slot: int
+) -> str | None:
+    """Cohorts that an overall value lacks, or ``degenerate`` where all of a mean's members are."""
+    generator, cohort, dimension = names
+    lacking = len(COHORTS) - sum(bool(np.isfinite(m.values[0, slot])) for m in members)
+    if cohort == OVERALL and generator != MEAN and lacking:
+        return f"{lacking} of {len(COHORTS)} cohorts missing"
+    degenerate = all("degenerate" in (m.notes[slot] or "") for m in members)
+    return "degenerate" if dimension is not None and degenerate else None
 
 
 def _mean_of_known(stack: Floats) -> Floats:
