@@ -1,0 +1,688 @@
+"""Backgrounds of rooms, one function each; see props.py for the units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contextbias.generate.drawing.props import (
+    FLOOR_LINE,
+    Pen,
+    clock,
+    cupboard,
+    frame,
+    pendant,
+    planks,
+    plant,
+    shelf,
+    sunbeam,
+    table,
+    tiles,
+    wall_and_floor,
+    window,
+)
+from contextbias.generate.drawing.svg import box, darker, lighter, line, mix, oval, path
+
+
+def _hospital(pen: Pen) -> str:
+    linen = "#f3f5f4"
+    rail = line("M-10 96H250", "#c3ccd2", 6)
+    curtain = "".join(
+        path(
+            f"M{x} 96H{x + 26}L{x + 28} 400H{x - 2}Z",
+            pen.accent if i % 2 else lighter(pen.accent, 0.16),
+        )
+        for i, x in enumerate(range(-8, 96, 26))
+    )
+    bed = (
+        box(430, 372, 230, 40, linen, 10)
+        + path("M420 330Q420 312 440 312H500Q520 312 524 332L528 374H420Z", "#ffffff")
+        + box(520, 352, 140, 30, lighter(pen.accent, 0.25), 8)
+        + box(408, 280, 12, 170, "#aeb8c0", 5)
+        + box(410, 408, 250, 14, "#c8d0d6", 4)
+        + line("M440 424V486M620 424V486", "#9aa5ae", 8)
+        + oval(440, 490, 9, 9, "#555d66")
+    )
+    drip = (
+        line("M566 120V420M546 120H586", "#b9c2c9", 5)
+        + path("M536 126h20v38q-10 10 -20 0Z", "#dff0f4")
+        + line("M546 170C546 230 580 260 560 330", "#d4e2e8", 2.5)
+    )
+    monitor = (
+        box(436, 150, 92, 66, "#39434d", 7)
+        + box(443, 157, 78, 50, "#173038", 3)
+        + line("M446 184H464L470 168L478 198L485 184H518", "#63e0a5", 3)
+        + line("M482 216V250", "#b9c2c9", 7)
+    )
+    board = box(120, 150, 84, 60, "#fbfcfb", 4) + line(
+        "M132 168H186M132 182H178M132 196H190", "#b8c6cc", 4
+    )
+    return (
+        wall_and_floor(pen) + tiles(pen, opacity=0.25) + _dado(pen, 300)
+        + board + rail + curtain + monitor + drip + bed
+    )  # fmt: skip
+
+
+def _dado(pen: Pen, y: float) -> str:
+    return box(-20, y, 680, FLOOR_LINE - 9 - y, mix(pen.wall, pen.accent, 0.22)) + box(
+        -20, y - 4, 680, 8, mix(pen.wall, pen.accent, 0.5)
+    )
+
+
+def _clinic(pen: Pen) -> str:
+    chart = box(440, 110, 92, 140, "#fbfcfa", 5) + "".join(
+        line(f"M{486 - s} {128 + i * 22}H{486 + s}", "#4a5966", max(2.5, 8 - i * 1.2))
+        for i, s in enumerate((16, 22, 27, 31, 34))
+    )
+    couch = (
+        box(-20, 372, 190, 26, pen.accent, 9)
+        + path("M-20 372L60 318Q70 312 78 322L100 372Z", lighter(pen.accent, 0.14))
+        + box(-20, 398, 180, 12, "#c2ccd2")
+        + line("M20 410V470M140 410V470", "#a9b4bc", 9)
+    )
+    return (
+        wall_and_floor(pen) + tiles(pen, opacity=0.25) + window(pen, 40, 90, 130, 150)
+        + sunbeam(pen, 50, 240, 110) + chart + cupboard(pen, 556, 110, 110, 110, "#f1f4f3")
+        + cupboard(pen, 430, 330, 240, 110, lighter(pen.wall, 0.4), 3)
+        + _bottles(pen, 470, 325) + couch
+    )  # fmt: skip
+
+
+def _bottles(pen: Pen, x: float, y: float) -> str:
+    return (
+        box(x, y - 42, 20, 42, "#cfe3ea", 5) + box(x + 4, y - 52, 12, 12, pen.accent, 2)
+        + box(x + 30, y - 30, 26, 30, "#e9c98a", 4) + box(x + 66, y - 50, 18, 50, pen.second, 5)
+    )  # fmt: skip
+
+
+def _kitchen(pen: Pen) -> str:
+    hood = path("M468 -10H600V66L650 140H418L468 66Z", pen.ink.soft("#c3c9cd")) + box(
+        412, 138, 244, 16, "#dfe3e5", 3
+    )
+    stove = (
+        box(420, 330, 240, 120, pen.ink.soft("#8f979d"), 4)
+        + box(410, 322, 260, 14, "#d5dadd", 3)
+        + box(444, 360, 120, 66, "#3a4046", 6)
+        + box(452, 368, 104, 30, "#e2954a", 4, 'fill-opacity="0.55"')
+        + path("M470 286h74v28q-4 10 -12 10h-50q-12 0 -12 -10Z", pen.ink.soft("#b6bdc2"))
+        + line("M470 296H452M544 296H562", "#7f878d", 6)
+        + path(
+            "M486 270q-8 -16 2 -30q8 -14 0 -30M516 272q-8 -16 2 -30q8 -14 0 -30",
+            "none",
+            'stroke="#ffffff" stroke-width="6" stroke-opacity="0.55" stroke-linecap="round"',
+        )
+    )
+    rail = line("M20 168H240", "#9aa2a8", 5) + "".join(
+        line(f"M{x} 168V{200}", "#9aa2a8", 4) + tool
+        for x, tool in (
+            (50, oval(50, 222, 20, 22, "#8b9399")),
+            (104, path("M96 200h16l3 54q-11 10 -22 0Z", "#b98a52")),
+            (158, oval(158, 226, 24, 24, "#6f777d")),
+            (212, path("M206 200h12v30h10l-16 40l-16 -40h10Z", "#a7aeb3")),
+        )
+    )
+    return (
+        wall_and_floor(pen) + _wall_tiles(pen) + tiles(pen) + rail + hood
+        + cupboard(pen, -20, 336, 250, 110, pen.accent, 3)
+        + box(-20, 324, 262, 14, lighter(pen.wood, 0.2), 3) + _loaves(pen, 24, 324) + stove
+        + pendant(pen, 300 + pen.luck.randrange(40), 40, pen.second)
+    )  # fmt: skip
+
+
+def _wall_tiles(pen: Pen) -> str:
+    grid = "".join(f"M-20 {y}H660" for y in range(20, 420, 36))
+    ups = "".join(
+        f"M{x + (18 if (y // 36) % 2 else 0)} {y}v36"
+        for y in range(20, 400, 36)
+        for x in range(-10, 660, 72)
+    )
+    return line(grid + ups, lighter(pen.wall, 0.4), 1.8, 'stroke-opacity="0.55"')
+
+
+def _loaves(pen: Pen, x: float, y: float) -> str:
+    loaf = "M0 0C-6 -20 8 -34 26 -34H54C72 -34 86 -20 80 0Z"
+    cut = "M20 -26q6 6 2 18M40 -28q6 6 2 18M60 -26q6 6 2 18"
+    pieces = "".join(
+        f'<g transform="translate({x + i * 94} {y}) scale(0.92)">{path(loaf, pen.ink.soft("#c88a48"))}{line(cut, "#f0d3a0", 4)}</g>'
+        for i in range(2)
+    )
+    return pieces
+
+
+def _bakery(pen: Pen) -> str:
+    oven = (
+        path("M420 420V200Q420 110 520 110H660V420Z", pen.ink.soft("#b5674a"))
+        + "".join(
+            line(f"M420 {y}H660", "#8e4b36", 2, 'stroke-opacity="0.5"') for y in range(150, 420, 34)
+        )
+        + path("M470 350V290Q470 236 530 236Q590 236 590 290V350Z", "#2e211f")
+        + path("M484 350Q490 300 512 320Q524 276 542 318Q562 300 578 350Z", "#f2a23c")
+        + path("M504 350Q512 320 528 336Q544 316 556 350Z", "#ffdf82")
+        + box(456, 350, 150, 12, "#6d3a2a", 2)
+    )
+    racks = shelf(pen, 10, 90, 190, 200, 3, "jars")
+    return (
+        wall_and_floor(pen) + tiles(pen) + racks + oven
+        + table(pen, -20, 352, 240, 110) + _loaves(pen, 10, 352) + pendant(pen, 318, 30, pen.accent)
+    )  # fmt: skip
+
+
+def _workshop(pen: Pen) -> str:
+    board = box(20, 96, 200, 170, lighter(pen.wood, 0.18), 4)
+    holes = "".join(f"M{x} {y}h.1" for x in range(34, 214, 18) for y in range(110, 262, 18))
+    steel = "#868e96"
+    tools = (
+        box(46, 120, 9, 92, "#a8703c", 3) + box(30, 114, 42, 18, steel, 4)
+        + path("M96 124H110V196H96Z", "#c8482f") + path("M98 196H108V240H98Z", steel)
+        + path("M132 130L196 150L196 170L132 162Z", "#b9c1c8") + oval(138, 148, 17, 19, "#a8703c") + oval(138, 148, 7, 9, lighter(pen.wood, 0.18))
+        + line("M150 200L190 244M190 200L150 244", steel, 8)
+    )  # fmt: skip
+    logs = "".join(
+        box(
+            500 + i * 24,
+            120 - (i % 3) * 30,
+            20,
+            320 + (i % 3) * 30,
+            lighter("#c9955b", 0.06 * (i % 3)),
+            2,
+        )
+        for i in range(6)
+    )
+    vise = box(70, 330, 56, 26, "#57606a", 4) + box(84, 312, 28, 22, "#6b757f", 3)
+    return (
+        wall_and_floor(pen, skirting=False) + _boarded(pen) + planks(pen) + board
+        + line(holes, darker(pen.wood, 0.4), 3) + tools + window(pen, 410, 86, 84, 120) + logs
+        + table(pen, -20, 354, 240, 120) + vise + _shavings() + pendant(pen, 300, 20, pen.accent)
+    )  # fmt: skip
+
+
+def _boarded(pen: Pen) -> str:
+    return line(
+        "".join(f"M{x} -20V422" for x in range(0, 660, 46)),
+        darker(pen.wall, 0.16),
+        2,
+        'stroke-opacity="0.5"',
+    )
+
+
+def _shavings() -> str:
+    curls = "M140 346q8 -12 16 0t16 0M176 350q6 -9 12 0t12 0M430 520q8 -10 16 0t16 0M500 560q8 -10 16 0t16 0M110 560q8 -10 16 0t16 0"
+    return line(curls, "#e9c893", 4)
+
+
+def _factory(pen: Pen) -> str:
+    beams = path(
+        "M-20 40H660V66H-20ZM80 66L110 66L110 430L80 430ZM540 66H570V430H540Z",
+        darker(pen.wall, 0.3),
+    )
+    truss = line(
+        "".join(f"M{x} 66L{x + 40} 40L{x + 80} 66" for x in range(-20, 660, 80)),
+        darker(pen.wall, 0.42),
+        4,
+    )
+    machine = (
+        box(430, 250, 200, 190, pen.ink.soft(pen.accent), 8) + box(452, 276, 80, 56, "#2c363d", 5)
+        + line("M460 312l14 -18l14 10l18 -22l16 16", "#7fe0b2", 3)
+        + oval(566, 300, 17, 17, "#e7c14b") + oval(606, 300, 9, 9, "#c8402f")
+        + box(420, 400, 220, 40, darker(pen.accent, 0.25), 4)
+    )  # fmt: skip
+    pipes = line("M-20 150H200V430M-20 190H160V430", "#a3abb1", 18) + line(
+        "M-20 146H196", "#cdd3d7", 4
+    )
+    sparks = "M40 360l-12 -18M60 352l2 -24M84 362l16 -16M30 384l-22 -4"
+    return (
+        wall_and_floor(pen, skirting=False) + truss + beams + pipes + machine
+        + table(pen, -20, 372, 170, 90, "#6b737b") + oval(60, 366, 70, 60, pen.ink.glow("#ffd27a", 0.8))
+        + line(sparks, "#ffdf8f", 4) + pendant(pen, 320, 66, "#4b545c")
+    )  # fmt: skip
+
+
+def _office(pen: Pen) -> str:
+    skyline = "".join(
+        box(x, 250 - h, 34, h, mix("#9fb4c6", "#dfe9ef", (x % 90) / 110))
+        for x, h in ((40, 90), (76, 130), (112, 70), (150, 110), (186, 84))
+    )
+    desk = table(pen, 400, 350, 260, 110)
+    screen = (
+        box(470, 268, 118, 74, "#2f343c", 6)
+        + box(477, 275, 104, 58, pen.ink.linear("#a9d3e6", "#5f93bb"))
+        + box(520, 342, 18, 10, "#555c66")
+    )
+    code = line("M486 290H530M486 302H556M494 314H540", "#eef6fa", 4)
+    lamp = line("M624 350L608 296L636 262", "#3d434c", 5) + path(
+        "M622 268L646 250L656 272Z", pen.second
+    )
+    blinds = line("".join(f"M26 {y}H240" for y in range(96, 160, 9)), lighter(pen.wall, 0.5), 4)
+    return (
+        wall_and_floor(pen) + planks(pen) + window(pen, 30, 90, 206, 164, bars=3) + skyline + blinds
+        + sunbeam(pen, 60, 260, 150) + shelf(pen, 440, 90, 190, 120, 2, "books") + desk + screen + code + lamp
+        + plant(pen, 70, 470, 0.8)
+    )  # fmt: skip
+
+
+def _meeting(pen: Pen) -> str:
+    board = (
+        box(400, 90, 230, 150, "#fbfbf8", 4)
+        + '<rect x="400" y="90" width="230" height="150" fill="none" stroke="#b5bcc2" stroke-width="6"/>'
+        + line("M424 208L464 176L500 190L548 136L600 122", pen.accent, 5)
+        + "".join(
+            box(432 + i * 30, 222 - h, 18, h, pen.second, 2, 'fill-opacity="0.7"')
+            for i, h in enumerate((22, 34, 28, 52))
+        )
+    )
+    chairs = "".join(
+        path(
+            f"M{x} 400V318Q{x} 300 {x + 18} 300H{x + 50}Q{x + 68} 300 {x + 68} 318V400Z",
+            pen.ink.soft(darker(pen.accent, 0.2)),
+        )
+        for x in (10, 100, 470, 560)
+    )
+    top = path(
+        "M-20 392H660L660 430H-20Z", pen.ink.linear(lighter(pen.wood, 0.2), darker(pen.wood, 0.05))
+    )
+    return (
+        wall_and_floor(pen)
+        + planks(pen)
+        + window(pen, 20, 76, 210, 176, bars=3)
+        + board
+        + chairs
+        + top
+        + pendant(pen, 318, 24, "#3d434c")
+    )
+
+
+def _courtroom(pen: Pen) -> str:
+    panels = "".join(
+        box(x, 60, 96, 350, darker(pen.wood, 0.12), 3)
+        + box(x + 12, 76, 72, 318, lighter(pen.wood, 0.06), 2)
+        for x in range(-16, 640, 110)
+    )
+    seal = (
+        oval(320, 96, 60, 60, pen.ink.linear("#ecd28a", "#b58a35"))
+        + oval(320, 96, 46, 46, darker(pen.wood, 0.3))
+        + path("M320 62l8 22l22 2l-17 14l6 22l-19 -13l-19 13l6 -22l-17 -14l22 -2Z", "#ecd28a")
+    )
+    columns = "".join(
+        box(x, 30, 46, 400, pen.ink.linear("#f0e8da", "#c9bca8", 1, 0))
+        + box(x - 8, 20, 62, 18, "#e6dccb", 3)
+        + box(x - 8, 400, 62, 24, "#d9cdb9", 3)
+        for x in (110, 484)
+    )
+    flags = "".join(
+        line(f"M{x} 90V420", "#b58a35", 5)
+        + path(f"M{x} 96C{x + s * 40} 110 {x + s * 34} 200 {x + s * 50} 300L{x} 280Z", tone)
+        for x, s, tone in ((50, 1, pen.accent), (592, -1, pen.second))
+    )
+    bench = box(-20, 396, 680, 50, pen.ink.soft(darker(pen.wood, 0.1))) + box(
+        -20, 386, 680, 14, lighter(pen.wood, 0.16)
+    )
+    return wall_and_floor(pen, skirting=False) + panels + columns + seal + flags + bench
+
+
+def _library(pen: Pen) -> str:
+    left = shelf(pen, -14, 30, 220, 394, 6, "books")
+    right = shelf(pen, 434, 30, 220, 394, 6, "books")
+    arch = path(
+        "M226 430V190Q226 90 320 90Q414 90 414 190V430Z",
+        pen.ink.linear(lighter(pen.wall, 0.4), lighter(pen.wall, 0.05)),
+    )
+    ladder = line(
+        "M180 60L214 430M160 60L190 430"
+        + "".join(f"M{162 + i * 5} {90 + i * 55}h22" for i in range(6)),
+        "#a8794c",
+        5,
+    )
+    return (
+        wall_and_floor(pen)
+        + planks(pen)
+        + arch
+        + left
+        + right
+        + ladder
+        + pendant(pen, 320, 60, pen.accent)
+    )
+
+
+def _supermarket(pen: Pen) -> str:
+    left = shelf(pen, -14, 110, 216, 314, 5, "boxes")
+    right = shelf(pen, 438, 110, 216, 314, 5, "jars")
+    signs = (
+        box(40, 44, 120, 40, pen.accent, 6)
+        + box(480, 44, 120, 40, pen.second, 6)
+        + line("M70 64H130M510 64H570", "#ffffff", 7)
+    )
+    aisle = path("M202 430L262 240H378L438 430Z", lighter(pen.wall, 0.3)) + path(
+        "M202 424L262 236V420ZM438 424L378 236V420Z", darker(pen.wall, 0.12)
+    )
+    lights = path("M230 0H410L372 60H268Z", "#fffdf2", 'fill-opacity="0.75"')
+    return wall_and_floor(pen, skirting=False) + tiles(pen) + lights + aisle + left + right + signs
+
+
+def _living_room(pen: Pen) -> str:
+    sofa = (
+        path("M-20 300Q-20 280 0 280H180Q204 280 204 304V400H-20Z", pen.ink.soft(pen.accent))
+        + box(-20, 350, 214, 74, pen.ink.soft(lighter(pen.accent, 0.08)), 14)
+        + box(176, 322, 46, 104, pen.ink.soft(darker(pen.accent, 0.12)), 18)
+        + path("M40 300l46 -10l10 46l-46 10Z", pen.second)
+        + box(0, 424, 12, 20, pen.wood)
+        + box(190, 424, 12, 20, pen.wood)
+    )
+    lamp = (
+        line("M590 440V210", darker(pen.wood, 0.3), 6)
+        + oval(590, 200, 110, 100, pen.ink.glow("#ffe3a3", 0.6))
+        + path("M556 220L570 150H610L624 220Z", "#f6e3b8")
+    )
+    rug = oval(320, 560, 300, 56, mix(pen.accent, pen.floor, 0.55))
+    return (
+        wall_and_floor(pen) + planks(pen) + rug + frame(pen, 40, 110, 120, 96) + window(pen, 410, 80, 130, 180)
+        + sunbeam(pen, 420, 264, 110) + lamp + sofa + plant(pen, 500, 474, 0.9)
+    )  # fmt: skip
+
+
+def _transit(pen: Pen) -> str:
+    train = (
+        box(380, 150, 300, 260, pen.ink.soft("#c9d0d6"), 22) + box(380, 330, 300, 26, pen.accent)
+        + box(404, 186, 92, 100, "#34414d", 12) + box(524, 176, 66, 226, "#9fabb5", 6) + box(532, 190, 50, 100, "#34414d", 8)
+        + box(610, 186, 60, 100, "#34414d", 12) + path("M412 194h40l-34 84h-6Z", "#ffffff", 'fill-opacity="0.18"')
+    )  # fmt: skip
+    pillars = box(
+        92, 40, 44, 390, pen.ink.linear(lighter(pen.second, 0.2), darker(pen.second, 0.2), 1, 0)
+    ) + box(84, 40, 60, 20, darker(pen.second, 0.2))
+    sign = (
+        box(10, 96, 190, 40, "#27323d", 5)
+        + oval(36, 116, 13, 13, pen.accent)
+        + line("M62 110H170M62 123H140", "#f4f6f6", 6)
+    )
+    lights = "".join(path(f"M{x} 10h90l-12 18h-66Z", "#fffbe6") for x in (40, 220, 400, 560))
+    edge = box(-20, 424, 680, 14, "#e5c14c")
+    return (
+        wall_and_floor(pen, skirting=False)
+        + _wall_tiles(pen)
+        + tiles(pen)
+        + lights
+        + train
+        + pillars
+        + sign
+        + edge
+    )
+
+
+def _gym(pen: Pen) -> str:
+    mirror = box(-10, 80, 230, 240, pen.ink.linear("#d5e4ea", "#a9c0cb", 1, 1), 4) + path(
+        "M20 320L130 80H170L60 320Z", "#ffffff", 'fill-opacity="0.3"'
+    )
+    rack = (
+        box(430, 150, 210, 12, "#454c55", 3)
+        + box(430, 250, 210, 12, "#454c55", 3)
+        + box(430, 350, 210, 12, "#454c55", 3)
+        + line("M440 130V440M630 130V440", "#343a42", 10)
+    )
+    bells = "".join(
+        box(x, y - 34, 12, 34, tone, 4) + box(x + 32, y - 34, 12, 34, tone, 4) + box(x + 10, y - 22, 24, 9, "#9aa2a9")
+        for y in (150, 250, 350) for x, tone in ((452, pen.accent), (514, "#33373e"), (576, pen.second))
+    )  # fmt: skip
+    ball = oval(80, 400, 56, 56, pen.ink.soft(pen.second)) + oval(
+        60, 376, 16, 12, "#ffffff", 'fill-opacity="0.4"'
+    )
+    return (
+        wall_and_floor(pen)
+        + mirror
+        + planks(pen)
+        + rack
+        + bells
+        + ball
+        + box(-20, 30, 680, 18, pen.accent)
+    )
+
+
+def _cafe(pen: Pen) -> str:
+    counter = cupboard(pen, 400, 320, 260, 124, darker(pen.wood, 0.1), 4) + box(
+        390, 308, 280, 16, lighter(pen.wood, 0.25), 4
+    )
+    machine = (
+        box(440, 240, 120, 70, pen.ink.soft("#b8bec4"), 8)
+        + box(452, 262, 96, 30, "#3a3f46", 4)
+        + line("M476 292V302M524 292V302", "#55595f", 6)
+        + box(440, 230, 120, 14, pen.accent, 5)
+    )
+    menu = box(420, 70, 210, 110, "#38403d", 5) + line(
+        "M440 96H520M440 116H500M440 136H512M550 96H606M550 116H594M550 136H600",
+        "#e8e2d2",
+        4,
+        'stroke-opacity="0.8"',
+    )
+    cups = "".join(path(f"M{x} 290h22l-3 18h-16Z", "#fbf6ea") for x in (580, 610))
+    stool = table(pen, 20, 366, 120, 100) + path("M62 340h26v22q-13 8 -26 0Z", "#fbf6ea")
+    return (
+        wall_and_floor(pen) + planks(pen) + window(pen, 20, 76, 180, 190, bars=2) + sunbeam(pen, 30, 266, 160) + menu
+        + counter + machine + cups + stool + pendant(pen, 240, 30, pen.accent) + pendant(pen, 380, 50, pen.second)
+    )  # fmt: skip
+
+
+def _cabin(pen: Pen) -> str:
+    panes = "".join(
+        box(x, 176, 54, 76, lighter(pen.wall, 0.5), 24)
+        + box(x + 7, 184, 40, 60, pen.ink.linear("#7fc0e8", "#e6f3f8"), 18)
+        for x in (20, 118, 470, 568)
+    )
+    bins = path(
+        "M-20 20H220L236 120H-20ZM660 20H420L404 120H660Z",
+        pen.ink.linear(lighter(pen.wall, 0.5), darker(pen.wall, 0.1)),
+    )
+    seams = line("M90 24L100 118M550 24L540 118", darker(pen.wall, 0.2), 3)
+    seats = "".join(
+        path(
+            f"M{x} 440V316Q{x} 286 {x + 28} 286H{x + 62}Q{x + 90} 286 {x + 90} 316V440Z",
+            pen.ink.soft(pen.accent),
+        )
+        + box(x + 16, 292, 58, 36, lighter(pen.second, 0.4), 10)
+        for x in (-20, 84, 470, 574)
+    )
+    aisle = path("M214 430L280 200H360L426 430Z", mix(pen.floor, pen.wall, 0.4)) + box(
+        280, 120, 80, 90, pen.ink.linear(lighter(pen.wall, 0.3), darker(pen.wall, 0.15)), 4
+    )
+    return (
+        wall_and_floor(pen, skirting=False)
+        + panes
+        + bins
+        + seams
+        + aisle
+        + seats
+        + box(268, 0, 104, 12, "#fffbe8", 6)
+    )
+
+
+def _airport(pen: Pen) -> str:
+    glass = box(-20, 60, 680, 270, pen.ink.linear("#9fcdea", "#e9f3f4")) + line(
+        "".join(f"M{x} 60V330" for x in range(60, 640, 130)) + "M-20 190H660",
+        lighter(pen.wall, 0.5),
+        7,
+    )
+    plane = (
+        path(
+            "M400 250C420 226 520 222 640 226L660 262C560 276 440 276 400 250ZM560 228L600 170H624L616 228Z",
+            "#f8fafa",
+        )
+        + path("M470 256L560 300L520 256Z", "#c9d3d9")
+        + box(470, 238, 120, 6, pen.accent, 3)
+    )
+    board = (
+        box(20, 84, 180, 86, "#25303a", 5)
+        + line("M36 106H120M36 126H110M36 146H128", "#f1c95a", 5)
+        + line("M140 106H184M140 126H184M140 146H184", "#dfe7ea", 5)
+    )
+    seats = "".join(
+        box(x, 350, 62, 50, pen.ink.soft(pen.second), 10)
+        + box(x + 2, 396, 58, 14, darker(pen.second, 0.2), 6)
+        for x in (0, 70, 470, 540, 610)
+    )
+    return (
+        wall_and_floor(pen, skirting=False)
+        + glass
+        + plane
+        + tiles(pen, opacity=0.25)
+        + board
+        + seats
+    )
+
+
+def _stage(pen: Pen) -> str:
+    drapes = "".join(
+        path(
+            f"M{x} -20H{x + 34}C{x + 40} 150 {x + 28} 300 {x + 36} 430H{x - 4}C{x + 4} 300 {x - 6} 150 {x} -20Z",
+            darker(pen.accent, 0.12 + 0.16 * (i % 2)),
+        )
+        for i, x in enumerate([*range(-20, 160, 32), *range(480, 660, 32)])
+    )
+    spots = path("M230 -20H270L420 640H60Z", pen.ink.fade("#fff1c4", 0.4, 0.02)) + path(
+        "M410 -20H380L240 640H600Z", pen.ink.fade("#fff1c4", 0.32, 0.02)
+    )
+    valance = path(
+        "M-20 -20H660V50Q620 84 580 50Q540 84 500 50Q460 84 420 50Q380 84 340 50Q300 84 260 50Q220 84 180 50Q140 84 100 50Q60 84 20 50L-20 60Z",
+        pen.accent,
+    )
+    return wall_and_floor(pen, skirting=False) + planks(pen) + drapes + spots + valance
+
+
+def _dance_studio(pen: Pen) -> str:
+    mirror = (
+        box(20, 70, 600, 330, pen.ink.linear("#dfe9ec", "#b5c7cf", 1, 1), 3)
+        + line("M220 70V400M420 70V400", "#c9d5da", 4)
+        + path(
+            "M60 400L210 70H250L100 400ZM470 400L600 110V150L500 400Z",
+            "#ffffff",
+            'fill-opacity="0.25"',
+        )
+    )
+    barre = line("M-20 300H660", pen.wood, 9) + line(
+        "M90 300V340M550 300V340", darker(pen.wood, 0.2), 7
+    )
+    return wall_and_floor(pen) + mirror + planks(pen) + barre + pendant(pen, 320, 10, pen.accent)
+
+
+def _laboratory(pen: Pen) -> str:
+    flasks = (
+        path("M452 340L470 296V270H486V296L504 340Z", "#dff0f3") + path("M458 326L466 308H490L498 326L504 340H452Z", pen.accent)
+        + box(528, 276, 14, 64, "#dff0f3", 6) + box(528, 306, 14, 34, pen.second, 6) + box(550, 276, 14, 64, "#dff0f3", 6) + box(550, 290, 14, 50, "#d9a441", 6)
+        + oval(610, 316, 26, 26, "#dff0f3") + path("M585 320A26 26 0 0 0 635 320Z", "#7aa7d8") + box(603, 270, 14, 26, "#dff0f3")
+    )  # fmt: skip
+    scope = path(
+        "M70 350H150V338H120C140 320 146 290 130 270L118 244L96 254L110 286C120 304 110 326 96 338H70Z",
+        "#4a545e",
+    ) + box(92, 226, 22, 44, "#333b44", 5)
+    return (
+        wall_and_floor(pen) + tiles(pen, opacity=0.25) + cupboard(pen, 20, 80, 180, 100, lighter(pen.wall, 0.5), 2)
+        + shelf(pen, 440, 90, 200, 130, 2, "bottles") + cupboard(pen, -20, 352, 240, 96, pen.accent, 3) + cupboard(pen, 420, 342, 240, 104, pen.accent, 3)
+        + flasks + scope
+    )  # fmt: skip
+
+
+def _museum(pen: Pen) -> str:
+    big = frame(pen, 30, 96, 160, 200) + frame(pen, 452, 120, 150, 120)
+    bust = box(540, 340, 70, 100, lighter(pen.wall, 0.4)) + path(
+        "M552 340Q552 306 566 300Q556 270 575 258Q596 270 586 300Q600 306 600 340Z", "#f4efe5"
+    )
+    rope = line("M30 430V360M190 430V360", "#c9a24b", 7) + line(
+        "M30 366Q110 420 190 366", pen.accent, 7
+    )
+    spots = path("M110 -20L40 96H180ZM527 -20L460 120H596Z", pen.ink.fade("#fff4d0", 0.5, 0.08))
+    return wall_and_floor(pen) + planks(pen) + spots + big + bust + rope
+
+
+def _laundromat(pen: Pen) -> str:
+    washers = "".join(
+        box(x, 290, 104, 140, pen.ink.soft("#eef0ef"), 6) + oval(x + 52, 370, 38, 38, "#aab4bb") + oval(x + 52, 370, 29, 29, "#3d5968")
+        + path(f"M{x + 25} 374q14 -14 27 0t27 0q-2 24 -27 25q-25 -1 -27 -25Z", pen.accent if i % 2 else pen.second)
+        + box(x + 12, 302, 34, 12, "#c9d1d5", 3) + oval(x + 84, 308, 7, 7, "#8d979e")
+        for i, x in enumerate((-14, 98, 442, 554))
+    )  # fmt: skip
+    dryers = "".join(
+        box(x, 140, 104, 140, pen.ink.soft("#dfe3e4"), 6)
+        + oval(x + 52, 214, 34, 34, "#8b969d")
+        + oval(x + 52, 214, 26, 26, "#52656f")
+        for x in (-14, 98, 442, 554)
+    )
+    return (
+        wall_and_floor(pen, skirting=False)
+        + tiles(pen)
+        + dryers
+        + washers
+        + box(-20, 60, 680, 44, pen.accent)
+        + clock(pen, 320, 170)
+    )
+
+
+def _classroom(pen: Pen) -> str:
+    board = (
+        box(30, 90, 580, 180, "#3f5f52", 4)
+        + '<rect x="30" y="90" width="580" height="180" fill="none" stroke="#b98a58" stroke-width="9"/>'
+    )
+    chalk = line(
+        "M60 130H150M60 156H130M470 130q20 -24 40 0t40 0M470 200H570M60 220l30 -30l30 30Z",
+        "#eef3ee",
+        4,
+        'stroke-opacity="0.75"',
+    )
+    return (
+        wall_and_floor(pen)
+        + planks(pen)
+        + board
+        + chalk
+        + table(pen, -20, 366, 200, 90)
+        + table(pen, 460, 366, 200, 90)
+        + _stack(pen, 40, 366)
+        + clock(pen, 580, 50)
+    )
+
+
+def _stack(pen: Pen, x: float, y: float) -> str:
+    return (
+        box(x, y - 14, 70, 14, pen.accent, 3)
+        + box(x + 6, y - 27, 60, 13, pen.second, 3)
+        + box(x + 2, y - 39, 64, 12, "#d8b45a", 3)
+    )
+
+
+def _studio(pen: Pen) -> str:
+    sweep = box(
+        -20, -20, 680, 680, pen.ink.linear(lighter(pen.wall, 0.25), darker(pen.wall, 0.22), 0.5, 1)
+    )
+    pool = oval(320, 250, 340, 320, pen.ink.glow("#fffaf0", 0.65))
+    floor = path("M-20 480Q320 430 660 480V660H-20Z", pen.ink.fade(darker(pen.wall, 0.3), 0.0, 0.4))
+    return sweep + pool + floor
+
+
+def _room(pen: Pen) -> str:
+    return (
+        wall_and_floor(pen) + planks(pen) + window(pen, 40, 90, 140, 170) + sunbeam(pen, 50, 264, 120) + frame(pen, 470, 110, 120, 100)
+        + cupboard(pen, 450, 340, 180, 104, pen.wood, 2) + plant(pen, 90, 474, 0.9) + pendant(pen, 330, 24, pen.accent)
+    )  # fmt: skip
+
+
+INTERIORS: dict[str, Callable[[Pen], str]] = {
+    "hospital": _hospital,
+    "clinic": _clinic,
+    "kitchen": _kitchen,
+    "bakery": _bakery,
+    "workshop": _workshop,
+    "factory": _factory,
+    "office": _office,
+    "meeting_room": _meeting,
+    "courtroom": _courtroom,
+    "library": _library,
+    "supermarket": _supermarket,
+    "living_room": _living_room,
+    "transit": _transit,
+    "gym": _gym,
+    "cafe": _cafe,
+    "cabin": _cabin,
+    "airport": _airport,
+    "stage": _stage,
+    "dance_studio": _dance_studio,
+    "laboratory": _laboratory,
+    "museum": _museum,
+    "laundromat": _laundromat,
+    "classroom": _classroom,
+    "studio": _studio,
+    "room": _room,
+}
+"""Archetype -> the function that draws it."""

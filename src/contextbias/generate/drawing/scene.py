@@ -1,0 +1,107 @@
+"""Backgrounds as pixels: drawn once a process, then cropped, blurred and mirrored."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+
+import resvg_py
+from PIL import Image, ImageFilter, ImageOps
+
+from contextbias.generate.drawing.exteriors import EXTERIORS
+from contextbias.generate.drawing.interiors import INTERIORS
+from contextbias.generate.drawing.look import chance
+from contextbias.generate.drawing.props import SIZE, Pen
+from contextbias.generate.drawing.settings import Setting, settings
+from contextbias.generate.drawing.svg import Ink, line, oval
+
+_LOOKS = 3
+_DRAWN_AT = 640
+
+# Framing -> the part of the background that is seen: left, top, right, bottom in its own units.
+_WINDOWS = {
+    "wide": (0.0, 0.0, 640.0, 640.0),
+    "medium": (40.0, 6.0, 600.0, 566.0),
+    "tight": (84.0, 24.0, 556.0, 496.0),
+}
+
+# Depth of field -> (the background is first reduced by, then blurred by).
+_BLURS = {"shallow": (4, 2.6), "medium": (2, 1.5)}
+
+
+def rasterise(svg: str) -> Image.Image:
+    """Render a document; the result has an alpha channel."""
+    data = resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True)
+    image = Image.open(io.BytesIO(bytes(data)))
+    image.load()
+    return image
+
+
+def background(
+    setting: Setting,
+    *,
+    location: str | None,
+    seed: int,
+    weather: str,
+    framing: str,
+    depth: str,
+    size: int,
+) -> Image.Image:
+    """The picture without anybody in it: RGB, `size` pixels square."""
+    luck = chance("background", location, seed)
+    variant, mirrored = luck.randrange(_LOOKS), luck.random() < 0.5
+    palette = chance("palette", location, seed).randrange(len(setting.palettes))
+    whole = _drawn(setting.name, palette, variant, weather)
+    scale = _DRAWN_AT / SIZE
+    left, top, right, bottom = (v * scale for v in _WINDOWS[framing])
+    window = (left, top, right, bottom)
+    factor, radius = _BLURS.get(depth, (1, 0.0))
+    small = max(size // factor, 1)
+    view = whole.resize((small, small), Image.Resampling.BILINEAR, box=window, reducing_gap=2.0)
+    if radius:
+        view = view.filter(ImageFilter.GaussianBlur(radius * small * factor / 512))
+        view = view.resize((size, size), Image.Resampling.BICUBIC)
+    return ImageOps.mirror(view) if mirrored else view
+
+
+@lru_cache(maxsize=64)
+def _drawn(name: str, palette: int, variant: int, weather: str) -> Image.Image:
+    setting = settings()[name]
+    paints = setting.palettes[palette]
+    ink = Ink()
+    pen = Pen(
+        ink,
+        paints.wall,
+        paints.floor,
+        paints.accent,
+        paints.second,
+        paints.wood,
+        weather,
+        chance("scene", name, palette, variant),
+    )
+    draw = INTERIORS.get(name) or EXTERIORS[name]
+    return rasterise(ink.document(draw(pen), (0, 0, SIZE, SIZE), _DRAWN_AT)).convert("RGB")
+
+
+@lru_cache(maxsize=32)
+def weather_in_front(weather: str, variant: int, size: int) -> Image.Image | None:
+    """Rain, snow or fog between the eye and the person; None for other weather."""
+    luck = chance("weather", weather, variant)
+    ink = Ink()
+    if weather in ("rain", "storm"):
+        drops = "".join(
+            f"M{luck.uniform(-40, 540):.0f} {luck.uniform(-30, 512):.0f}l-7 {luck.uniform(18, 34):.0f}"
+            for _ in range(130)
+        )
+        body = line(drops, "#eaf2f8", 1.7, 'stroke-opacity="0.55"')
+    elif weather == "snow":
+        body = "".join(
+            oval(luck.uniform(0, 512), luck.uniform(0, 512), r, r, "#ffffff", 'fill-opacity="0.85"')
+            for r in (luck.uniform(1.4, 4.6) for _ in range(120))
+        )
+    elif weather == "fog":
+        paint = ink.fade("#e6eaec", 0.62, 0.30)
+        body = f'<rect width="512" height="512" fill="{paint}"/>'
+    else:
+        return None
+    return rasterise(ink.document(body, (0, 0, 512, 512), size)).convert("RGBA")
