@@ -73,7 +73,7 @@ def test_batch_is_centred_on_the_means_of_training() -> None:
 
 def test_measures_of_a_plain_face() -> None:
     picture = _picture()
-    seen = measure(picture, FACE, cut_chip(picture, FACE))
+    seen = measure(picture, FACE, cut_chip(picture, FACE), white=1)
     assert seen.size == 110
     assert seen.eye_ratio == pytest.approx(0.4)
     assert seen.nose_offset == 0
@@ -84,15 +84,23 @@ def test_measures_of_a_plain_face() -> None:
     assert seen.cheek == pytest.approx((66.2, 14.9, 23.5), abs=0.5)
     assert seen.cheek_hue == pytest.approx(57.6, abs=1)
     assert seen.ita == pytest.approx(34.6, abs=1)
+    assert seen.skin_lightness == pytest.approx(66.2, abs=0.5)
+
+
+def test_skin_lightness_is_relative_to_the_white_of_the_picture() -> None:
+    # L* 66.2 is luminance 0.356; against a white of 0.5 that is 0.712, and L* 87.6.
+    picture = _picture()
+    seen = measure(picture, FACE, cut_chip(picture, FACE), white=0.5)
+    assert seen.skin_lightness == pytest.approx(87.6, abs=0.5)
 
 
 def test_nose_offset_of_a_turned_head() -> None:
     marks = LANDMARKS.copy()
     marks[2, 0] = 120  # under the right eye: half the distance of the eyes from the middle
-    seen = measure(_picture(), Face(FACE.box, marks, 0.9), cut_chip(_picture(), FACE))
+    seen = measure(_picture(), Face(FACE.box, marks, 0.9), cut_chip(_picture(), FACE), white=1)
     assert seen.nose_offset == pytest.approx(0.5)
 
 
 def test_landmarks_outside_the_picture_are_no_error() -> None:
     face = Face((150.0, 150.0, 200.0, 200.0), LANDMARKS + 130, 0.7)
-    assert measure(_picture(), face, cut_chip(_picture(), face)).size == 50
+    assert measure(_picture(), face, cut_chip(_picture(), face), white=1).size == 50

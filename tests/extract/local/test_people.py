@@ -131,7 +131,7 @@ def test_what_the_face_does_not_show_stays_unknown() -> None:
     assert {name: found[name] for name in UNREAD} == {
         "gender_presentation": "male",
         "age_range": "young_adult",
-        "skin_tone": "medium",
+        "skin_tone": "light",  # nothing in the picture is lighter
     }
     assert {value for name, value in found.items() if name not in UNREAD} == {"unknown"}
 
@@ -139,19 +139,23 @@ def test_what_the_face_does_not_show_stays_unknown() -> None:
 def test_a_face_behind_the_gate_is_a_person_of_unknowns() -> None:
     networks = FakeNetworks([(32, 32, 100.0)], male=(1.0, 1.0))
     (person,) = read_people(np.full((256, 256, 3), 128, dtype=np.uint8), networks, smallest_face=44)
-    assert person.faults == ("blurred", "drawn", "color")
+    assert person.faults == ("blurred", "flat", "color")
     assert set(answers(person, confidence=0.9).values()) == {"unknown"}
 
 
 @pytest.mark.parametrize(
     ("color", "label"),
-    [((235, 205, 180), "light"), ((190, 140, 110), "medium"), ((80, 50, 35), "dark")],
+    [((230, 185, 155), "light"), ((180, 130, 100), "medium"), ((80, 50, 35), "dark")],
 )
-def test_skin_tone_by_the_typology_angle(color: tuple[int, int, int], label: str) -> None:
-    # (235, 205, 180): L* 84.2, b* 16.5: 64 degrees. (190, 140, 110): L* 62.4, b* 23.7: 28 degrees.
-    # (80, 50, 35): L* 23.8, b* 15.2: -60 degrees.
-    noise = np.random.default_rng(1).normal(0, 25, (256, 256, 1))
-    picture = np.clip(np.array(color) + noise, 0, 255).astype(np.uint8)
+@pytest.mark.parametrize("exposure", [1.0, 0.7])
+def test_skin_tone_against_the_white_of_the_picture(
+    color: tuple[int, int, int], label: str, exposure: float
+) -> None:
+    # L* of the colours against full white: 78.6, 58.3 and 23.8. A darker exposure dims the white
+    # wall too, and changes nothing.
+    noise = np.random.default_rng(1).normal(0, 20, (256, 256, 1))
+    picture = np.clip(np.array(color) + noise, 0, 255)
+    picture[:60] = 255
     networks = FakeNetworks([(32, 32, 100.0)], male=(1.0, 1.0))
-    (person,) = read_people(picture, networks, smallest_face=44)
+    (person,) = read_people((picture * exposure).astype(np.uint8), networks, smallest_face=44)
     assert answers(person, confidence=0.9)["skin_tone"] == label

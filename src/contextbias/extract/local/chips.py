@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from contextbias.extract.local.color_names import to_lab
 from contextbias.extract.local.faces import Face
+from contextbias.extract.local.light import lightness, luminance
 
 MARGIN = 0.2
 """Margin around the mean face, in sides of the mean face."""
@@ -28,6 +29,8 @@ CHANNEL_MEANS = (122.781998, 117.000999, 104.297997)
 _MEAN_FACE = np.array([[0.2273, 0.2214], [0.7528, 0.2212], [0.4901, 0.6278]])
 _LARGE_SIDE = 256
 _FLAT_STEP = 0.5
+# From the forehead to the chin and from temple to temple, of the 64-pixel chip.
+_INNER = np.s_[8:48, 16:48]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,9 @@ class Measures:
     """Median L*, a*, b* of the cheeks."""
     ita: float
     """Individual typology angle of the inner face, the median of atan2(L* - 50, b*) in degrees:
-    high is light. Source: Chardon et al. (1991)."""
+    high is light. Source: Chardon et al. (1991). Kept in the raw reading only."""
+    skin_lightness: float
+    """L* of the inner face's median luminance, against the picture's own white."""
 
     @property
     def cheek_chroma(self) -> float:
@@ -101,13 +106,16 @@ def as_batch(chip: NDArray[np.uint8], side: int) -> NDArray[np.float32]:
     return np.ascontiguousarray(both.transpose(0, 3, 1, 2))
 
 
-def measure(rgb: NDArray[np.uint8], face: Face, chip: NDArray[np.uint8]) -> Measures:
+def measure(
+    rgb: NDArray[np.uint8], face: Face, chip: NDArray[np.uint8], *, white: float
+) -> Measures:
     """Measure a face for the gate.
 
     Args:
         rgb: The picture.
         face: The face, in the picture's pixels.
         chip: Its chip, from `cut_chip`.
+        white: Luminance that counts as white in the picture; see light.py.
     """
     left, right, nose = face.landmarks[:3]
     eyes = max(float(np.hypot(*(right - left))), 1e-6)
@@ -120,6 +128,7 @@ def measure(rgb: NDArray[np.uint8], face: Face, chip: NDArray[np.uint8]) -> Meas
         flatness=_flatness(small),
         cheek=_cheek(rgb, face, eyes),
         ita=_typology_angle(small),
+        skin_lightness=lightness(float(np.median(luminance(small[_INNER]))), white),
     )
 
 
@@ -142,7 +151,7 @@ def _flatness(chip: NDArray[np.uint8]) -> float:
 
 def _typology_angle(chip: NDArray[np.uint8]) -> float:
     """Over the whole inner face: cheeks alone are highlights in hard light, and beards."""
-    lab = to_lab(chip[8:48, 16:48])
+    lab = to_lab(chip[_INNER])
     return float(np.median(np.degrees(np.arctan2(lab[..., 0] - 50, lab[..., 2]))))
 
 

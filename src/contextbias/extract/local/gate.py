@@ -35,14 +35,15 @@ def faults(measures: Measures, *, smallest: float = SMALLEST) -> tuple[str, ...]
         smallest: Pixels that the longer side of its box must have.
 
     Returns:
-        Some of ``small``, ``profile``, ``blurred``, ``drawn`` (flat) and ``color`` (no skin colour:
-        a drawing, coloured light, something in front of the face, or a picture without colour).
+        Some of ``small``, ``profile``, ``blurred``, ``flat`` (a drawing, or heavy blur) and
+        ``color`` (no skin colour: a drawing, coloured light, something in front of the face, or a
+        picture without colour).
     """
     checks = {
         "small": measures.size < smallest,
         "profile": measures.eye_ratio <= EYE_RATIO or measures.nose_offset >= NOSE_OFFSET,
         "blurred": measures.sharpness < SHARPNESS,
-        "drawn": measures.flatness > FLATNESS,
+        "flat": measures.flatness > FLATNESS,
         "color": not (
             SKIN_CHROMA[0] <= measures.cheek_chroma <= SKIN_CHROMA[1]
             and SKIN_HUE[0] <= measures.cheek_hue <= SKIN_HUE[1]

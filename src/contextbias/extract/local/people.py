@@ -18,6 +18,8 @@ from contextbias.extract.local.chips import (
 )
 from contextbias.extract.local.faces import Face, find_faces, merge
 from contextbias.extract.local.gate import faults
+from contextbias.extract.local.light import white_luminance
+from contextbias.extract.local.pixels import COLOR_SIDE, reduce_to
 from contextbias.schema import UNKNOWN, empty_person
 
 SEARCH_SIDES = (832, 256)
@@ -27,9 +29,9 @@ AGE_BINS = ((20.0, "young_adult"), (40.0, "middle_aged"), (58.0, "older_adult"))
 """From this mean age on. Below the first the age is unknown: the judged pictures show no child."""
 AGE_MASS = 0.5
 """Probability that the bin of the mean age must have."""
-SKIN_BINS = ((-180.0, "dark"), (-30.0, "medium"), (41.0, "light"))
-"""From this typology angle on: the classes *dark*; *brown*, *tan* and *intermediate*; *light* and
-*very light* of Del Bino and Bernerd (2013)."""
+SKIN_BINS = ((0.0, "dark"), (48.0, "medium"), (66.0, "light"))
+"""From this lightness on, against the picture's own white; set on the pictures of
+docs/local-reader.md. Absolute lightness follows the exposure: in dim pictures nobody was light."""
 
 _AGES = np.arange(81, dtype=np.float64)
 
@@ -74,7 +76,8 @@ def read_people(
     sides = sorted({min(side, longest) for side in SEARCH_SIDES})
     found = merge([find_faces(rgb, networks.detect, side) for side in sides])
     found.sort(key=lambda face: -prominence(face, rgb.shape[1], rgb.shape[0]))
-    return [_read_face(rgb, face, networks, smallest_face) for face in found]
+    white = white_luminance(reduce_to(rgb, COLOR_SIDE))
+    return [_read_face(rgb, face, white, networks, smallest_face) for face in found]
 
 
 def prominence(face: Face, width: int, height: int) -> float:
@@ -90,10 +93,10 @@ def prominence(face: Face, width: int, height: int) -> float:
 
 
 def _read_face(
-    rgb: NDArray[np.uint8], face: Face, networks: FaceNetworks, smallest: float
+    rgb: NDArray[np.uint8], face: Face, white: float, networks: FaceNetworks, smallest: float
 ) -> Person:
     chip = cut_chip(rgb, face)
-    measures = measure(rgb, face, chip)
+    measures = measure(rgb, face, chip, white=white)
     failed = faults(measures, smallest=smallest)
     if failed:
         return Person(face, measures, failed)
@@ -113,7 +116,7 @@ def answers(person: Person, *, confidence: float) -> dict[str, Any]:
     if person.male is not None and person.ages is not None:
         found["gender_presentation"] = _gender_label(person.male, confidence)
         found["age_range"] = age_label(person.ages)
-        found["skin_tone"] = _bin(person.measures.ita, SKIN_BINS)
+        found["skin_tone"] = _bin(person.measures.skin_lightness, SKIN_BINS)
     return found
 
 

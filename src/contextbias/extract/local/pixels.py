@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextbias.extract.local.color_names import NAMED, name_colors, to_lab
+from contextbias.extract.local.light import LINEAR, TO_XYZ
 from contextbias.schema import UNKNOWN
 
 WARM_BELOW = 4600.0
@@ -37,20 +38,16 @@ TIGHT_ABOVE = 0.25
 """Height of the largest face / height of the picture."""
 WIDE_BELOW = 0.08
 """Height of the largest face / height of the picture."""
+COLOR_SIDE = 160
+"""Pixels of the longer side at which colours are counted."""
 BLANK_BELOW = 1.5
 """Standard deviation of L* below which a picture shows nothing."""
 
 _ANALYSIS_SIDE = 768
-_COLOR_SIDE = 160
 _TILES = 8
 _COARSE = 4
 _TEXTURE = 2.0
 _QUANTILE = 25.0
-
-# sRGB (IEC 61966-2-1) to linear light, and linear light to CIE XYZ (D65).
-_LEVELS = np.arange(256) / 255.0
-_LINEAR = np.where(_LEVELS <= 0.04045, _LEVELS / 12.92, ((_LEVELS + 0.055) / 1.055) ** 2.4)
-_TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ class PixelReading:
 def read_pixels(rgb: NDArray[np.uint8]) -> PixelReading:
     """Read a picture's pixels; `rgb` has the shape (height, width, 3)."""
     analysed = reduce_to(rgb, _ANALYSIS_SIDE)
-    lab = to_lab(reduce_to(rgb, _COLOR_SIDE))
+    lab = to_lab(reduce_to(rgb, COLOR_SIDE))
     blank = float(lab[..., 0].std()) < BLANK_BELOW
     cct = None if blank else color_temperature(analysed)
     ratio = focus_ratio(analysed) if max(rgb.shape) >= SMALLEST_FOR_DEPTH else None
@@ -113,7 +110,7 @@ def color_temperature(rgb: NDArray[np.uint8]) -> float | None:
         locus than OFF_LOCUS (green or purple pictures, for example).
     """
     histogram = [np.bincount(rgb[..., band].ravel(), minlength=256) for band in range(3)]
-    xyz = _TO_XYZ @ np.array([counts @ _LINEAR / counts.sum() for counts in histogram])
+    xyz = TO_XYZ @ np.array([counts @ LINEAR / counts.sum() for counts in histogram])
     if xyz.sum() < 1e-6:
         return None
     x, y = xyz[0] / xyz.sum(), xyz[1] / xyz.sum()

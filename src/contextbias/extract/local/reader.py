@@ -167,6 +167,7 @@ def _raw_face(person: Person, width: int, height: int) -> dict[str, Any]:
         "male": _rounded(person.male, 3),
         "age": None if person.ages is None else round(mean_age(person.ages), 1),
         "ita": round(seen.ita, 1),
+        "skin_lightness": round(seen.skin_lightness, 1),
     }
 
 
