@@ -202,7 +202,7 @@ def _sentence(prompt: Prompt | None, name: str) -> list[str]:
     """Text and variant of a prompt; its id alone when the study does not know it."""
     if prompt is None:
         return [name, ""]
-    return [prompt.text, f"{prompt.base}, {prompt.variant}"]
+    return [prompt.text, ", ".join(dict.fromkeys((prompt.base, prompt.variant)))]
 
 
 def _totals(images: Sequence[ImageRow], vocabulary: Vocabulary) -> list[list[int]]:

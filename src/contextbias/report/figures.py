@@ -83,19 +83,17 @@ def interval_chart(
         "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
         "encoding": {"x": _value("point", axis, domain)},
     }
-    layers = [_whiskers(axis, domain), dots]
+    layers = [_whiskers(_value("low", axis, domain)), dots]
     return _rows_chart(marks, [_zero_line(), *layers] if zero else layers, width)
 
 
-def bar_chart(
-    marks: Sequence[Mark], *, axis: str, domain: tuple[float, float], width: int = 230
-) -> Spec:
-    """Bars from 0 with intervals, one row a mark, in the order given."""
+def bar_chart(marks: Sequence[Mark], *, axis: str, width: int = 230) -> Spec:
+    """Bars of shares with intervals, one row a mark, in the order given."""
     bars = {
         "mark": {"type": "bar", "height": 11, "opacity": 0.45},
-        "encoding": {"x": _value("point", axis, domain)},
+        "encoding": {"x": _share("point", axis)},
     }
-    return _rows_chart(marks, [bars, _whiskers(axis, domain)], width)
+    return _rows_chart(marks, [bars, _whiskers(_share("low", axis))], width)
 
 
 def scatter_chart(
@@ -198,11 +196,12 @@ def _share(field: str, title: str) -> Spec:
     }
 
 
-def _whiskers(title: str, domain: tuple[float, float]) -> Spec:
+def _whiskers(left: Spec) -> Spec:
+    """Intervals from `left`, the encoding of the field ``low``, to the field ``high``."""
     return {
         "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
         "mark": {"type": "rule", "strokeWidth": 2, "strokeCap": "round"},
-        "encoding": {"x": _value("low", title, domain), "x2": {"field": "high"}},
+        "encoding": {"x": left, "x2": {"field": "high"}},
     }
 
 

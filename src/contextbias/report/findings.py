@@ -9,7 +9,15 @@ import polars as pl
 
 from contextbias.report import formats
 from contextbias.report.inputs import ALL
-from contextbias.report.select import CONTRASTS, Index, Number, generators_in, index
+from contextbias.report.select import (
+    CONTRASTS,
+    Index,
+    Number,
+    cohort_of,
+    dimension_order,
+    generators_in,
+    index,
+)
 
 _LEAD = CONTRASTS[0]
 _VERDICTS = ("invariant", "inconclusive", "shifted")
@@ -68,6 +76,48 @@ class Card:
     sentences: tuple[str, ...]
     contrasts: tuple[Contrast, ...]
     shares: tuple[Shares, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What the images of one group show most often in one dimension."""
+
+    generator: str
+    dimension: str
+    label: str
+    share: str
+    interval: str
+    read: str
+    missing: str
+
+
+def descriptions(frame: pl.DataFrame) -> list[Description]:
+    """The most frequent label of each dimension, for images of one role and one condition."""
+    keys = ("generator", "dimension", "label", "role", "condition")
+    best: dict[tuple[str, str], tuple[str, Number]] = {}
+    for key, number in index(frame, "prevalence", keys).items():
+        if key[4] == ALL or not number.point:
+            continue
+        known = best.get((key[0], key[1]))
+        if known is None or number.point > (known[1].point or 0.0):
+            best[key[0], key[1]] = (key[2], number)
+    names = dimension_order({key[1] for key in best})
+    people_first = sorted(names, key=lambda name: cohort_of(name) != "people")
+    order = {name: rank for rank, name in enumerate(people_first)}
+    return [
+        Description(
+            generator=generator,
+            dimension=formats.capital(dimension),
+            label=formats.words(label),
+            share=formats.percent(number.point),
+            interval=formats.share_interval(number.low, number.high),
+            read=formats.whole(number.n),
+            missing=formats.whole(number.n_missing),
+        )
+        for (generator, dimension), (label, number) in sorted(
+            best.items(), key=lambda item: (item[0][0], order[item[0][1]])
+        )
+    ]
 
 
 def cards(frame: pl.DataFrame, order: Sequence[str]) -> list[Card]:

@@ -15,9 +15,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contextbias.ids import canonical_json
-from contextbias.report import explorer, findings, formats, missing, panels, planted
-from contextbias.report.inputs import PLANTED, ReportInputs
-from contextbias.report.select import conditions_in, of_reader, readers_in
+from contextbias.report import (
+    bias_figures,
+    explorer,
+    findings,
+    formats,
+    missing,
+    panels,
+    planted,
+    share_figures,
+)
+from contextbias.report.inputs import ALL, ReportInputs
+from contextbias.report.select import conditions_in, of_reader, readers_in, roles_in
 from contextbias.report.tables import csv_files
 from contextbias.report.thumbnails import Thumbnails, embed
 from contextbias.tables import CONDITIONS, MISSING_REASONS, Prompt, ReaderRow
@@ -44,6 +53,8 @@ class ReaderView:
     """True when there are images in more than one condition."""
     lead: str
     cards: list[findings.Card]
+    descriptions: list[findings.Description]
+    """Only for images of one role and condition."""
     figures: list[panels.Figure]
     missing: missing.MissingView
     recoveries: list[planted.Recovery]
@@ -73,6 +84,8 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "failed": missing.failed_images(inputs.images),
         "reasons": MISSING_REASONS,
         "table_names": sorted(tables),
+        "grouped": any(image.role != ALL for image in inputs.images),
+        "comparable": any(view.comparable for view in views),
         "interval_methods": _interval_methods(inputs.estimates),
         "data": _blocks(inputs, views, thumbnails),
     }
@@ -93,10 +106,10 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
     found = findings.cards(frame, order)
     recovered = planted.recoveries(inputs.estimates, name, order)
     drawn = [
-        panels.contrasts_figure(frame, order, f"{ident}-contrasts"),
-        None if comparable else panels.distributions_figure(frame, f"{ident}-labels"),
-        panels.levels_figure(frame, order, f"{ident}-levels"),
-        panels.dimensions_figure(frame, order, f"{ident}-dimensions"),
+        bias_figures.contrasts_figure(frame, order, f"{ident}-contrasts"),
+        None if comparable else share_figures.distributions_figure(frame, f"{ident}-labels"),
+        bias_figures.levels_figure(frame, order, f"{ident}-levels"),
+        bias_figures.dimensions_figure(frame, order, f"{ident}-dimensions"),
     ]
     return ReaderView(
         name=name,
@@ -105,30 +118,25 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         comparable=comparable,
         lead=findings.lead_sentence(found),
         cards=found,
+        descriptions=[] if comparable or len(roles_in(frame)) > 1 else findings.descriptions(frame),
         figures=[figure for figure in drawn if figure is not None],
         missing=missing.missing_view(frame, order),
         recoveries=recovered,
         bias=planted.remaining_bias(recovered),
-        planted_figure=_planted_figure(inputs.estimates, name, order, f"{ident}-planted"),
+        planted_figure=share_figures.planted_figure(
+            inputs.estimates, name, order, f"{ident}-planted"
+        ),
     )
-
-
-def _planted_figure(
-    estimates: pl.DataFrame, reader: str, order: Sequence[str], ident: str
-) -> panels.Figure | None:
-    if not (estimates["reader"] == PLANTED).any():
-        return None
-    return panels.planted_figure(estimates, reader, order, ident)
 
 
 def _run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
     """What was run, as short facts for the head of the page."""
     facts = inputs.facts
-    roles = sorted({image.role for image in inputs.images})
+    roles = sorted({image.role for image in inputs.images} - {ALL})
     generators = [row.generator for row in facts.generators]
     rows = [
         ("Generators", ", ".join(generators)),
-        ("Roles", "none given" if roles == ["all"] else f"{len(roles)}: {', '.join(roles)}"),
+        ("Roles", f"{len(roles)}: {', '.join(roles)}" if roles else ""),
         ("Images", formats.whole(len(inputs.images))),
         ("Seeds", facts.seeds),
         ("Readers", ", ".join(row.reader for row in facts.readers)),

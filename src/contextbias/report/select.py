@@ -96,6 +96,12 @@ def conditions_in(frame: pl.DataFrame) -> list[str]:
     return [name for name in CONDITIONS if name in seen]
 
 
+def roles_in(frame: pl.DataFrame) -> list[str]:
+    """Roles with prevalences, by name."""
+    rows = frame.filter(pl.col("estimand") == "prevalence")
+    return sorted(rows["role"].drop_nulls().unique())
+
+
 def cohorts_in(numbers: Index, position: int = 3) -> list[str]:
     """Cohorts among the keys, in codebook order, then ``all``."""
     seen = {key[position] for key in numbers}

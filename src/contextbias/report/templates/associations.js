@@ -13,7 +13,7 @@ const columnsOf = (table) => {
     { id: "dimension", title: "Dimension", ...name(vocabulary.dimensions, "d") },
     { id: "label", title: "Label", value: (k) => vocabulary.labels[table.l[k]], text: (k) => spaced(vocabulary.labels[table.l[k]]), opens: true },
     { id: "generator", title: "Generator", ...name(vocabulary.generators, "g"), skip: !several("g") },
-    ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: vocabulary.conditions[condition], ...prevalence(c) })),
+    ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: compared ? vocabulary.conditions[condition] : "Share", ...prevalence(c) })),
     { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
     { id: "trend", title: "Trend", skip: !compared, draws: true },
     { id: "range", title: "Range", hint: "percentage points", skip: !compared, ...number("range", (v) => fixed(v, 1)) },
@@ -22,7 +22,7 @@ const columnsOf = (table) => {
     { id: "q", title: "q", skip: !compared, ...number("q", pValue) },
     { id: "paper", title: "Paper’s rule", skip: !compared, value: (k) => table.paper[k], text: (k) => ({ true: "invariant", false: "not" }[table.paper[k]] ?? DASH) },
     { id: "verdict", title: "Verdict", skip: !compared, value: (k) => table.verdict[k], text: (k) => table.verdict[k] ?? DASH, pill: true },
-    { id: "n", title: "Images", hint: "images read, all conditions", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
+    { id: "n", title: "n", hint: "images read, all conditions", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
   ].filter((column) => !column.skip);
 };
 
@@ -119,7 +119,7 @@ const filterBar = (reader, table, compared) => {
   };
   const from = (list, key) =>
     used(table[key]).map((v) => [v, spaced(list[v])]).sort((a, b) => a[1].localeCompare(b[1]));
-  const search = make("input", { type: "search", placeholder: "e.g. nurse female", size: 18 });
+  const search = make("input", { type: "search", placeholder: compared ? "e.g. nurse female" : "e.g. female", size: 18 });
   element.append(make("label", {}, "Search", search));
   const generator = pick("Generator", from(vocabulary.generators, "g"));
   const role = pick("Role", from(vocabulary.roles, "r"));

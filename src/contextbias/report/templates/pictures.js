@@ -1,8 +1,9 @@
 // Thumbnails, the gallery, the view of one picture, and the drawer of pictures behind a number.
+const fileOf = (i) => decodeURIComponent(pictures.href[i].split("/").pop());
 const nameOf = (i) => {
   const role = vocabulary.roles[pictures.role[i]];
-  const who = role === "all" ? "" : `${role}, `;
-  return `${who}${vocabulary.conditions[pictures.condition[i]]}, seed ${pictures.seed[i]}`;
+  if (role === "all") return fileOf(i) || `seed ${pictures.seed[i]}`;
+  return `${role}, ${vocabulary.conditions[pictures.condition[i]]}, seed ${pictures.seed[i]}`;
 };
 
 const thumb = (reader, i, caption) => {
@@ -53,11 +54,13 @@ const fillGallery = (grid, reader, role) => {
   const conditions = used(pictures.condition);
   grid.style.gridTemplateColumns = `repeat(${conditions.length}, minmax(0, 1fr))`;
   grid.replaceChildren();
-  for (const generator of used(pictures.generator)) {
-    grid.append(make("h3", {}, vocabulary.generators[generator]));
+  const generators = used(pictures.generator);
+  for (const generator of generators) {
+    if (generators.length > 1) grid.append(make("h3", {}, vocabulary.generators[generator]));
     for (const condition of conditions) {
       const list = cell(generator, role, condition);
-      const title = make("h4", {}, vocabulary.conditions[condition], make("span", { class: "soft" }, ` ${shown(generator, role, condition)}`));
+      const name = conditions.length > 1 ? vocabulary.conditions[condition] : "";
+      const title = make("h4", {}, name, make("span", { class: "soft" }, ` ${shown(generator, role, condition)}`));
       const first = conditions.length > 1 ? 6 : 24;
       grid.append(make("div", {}, title, list.length ? thumbs(reader, list, () => "", first) : make("p", { class: "soft" }, "no image")));
     }
@@ -86,7 +89,9 @@ const open = (dialog, title, ...content) => {
 const COHORTS = ["people", "objects", "scene", "camera"];
 const said = (reader, i) => {
   const people = new Map();
+  const unreadable = new Set();
   for (const [person, d, l, r] of factsOf(reader, i)) {
+    if (vocabulary.reasons[r] === "not_readable") { unreadable.add(d); continue; }
     const place = person < 0 ? vocabulary.cohorts[d] : `person ${person + 1}`;
     const key = person < 0 && vocabulary.cohorts[d] === "people" ? "person 1" : place;
     if (!people.has(key)) people.set(key, new Map());
@@ -108,6 +113,10 @@ const said = (reader, i) => {
     const title = name === "person 1" ? "Most prominent person" : name;
     parts.push(make("h3", {}, title[0].toUpperCase() + title.slice(1)), list);
   }
+  if (unreadable.size) {
+    const names = [...unreadable].map((d) => spaced(vocabulary.dimensions[d])).join(", ");
+    parts.push(make("p", { class: "soft" }, `Not readable for this reader: ${names}.`));
+  }
   return parts;
 };
 
@@ -125,6 +134,7 @@ const view = (reader, i) => {
   const line = (name, value) => { if (value !== "") facts.append(make("dt", {}, name), make("dd", {}, value)); };
   line("prompt", text);
   line("variant", variant);
+  line("file", fileOf(i));
   line("generator", vocabulary.generators[pictures.generator[i]]);
   line("condition", vocabulary.conditions[pictures.condition[i]]);
   line("seed", String(pictures.seed[i]));
@@ -156,7 +166,7 @@ const drawer = (reader, k) => {
     const caption = (i) => texts.get(i);
     return make(
       "section", {},
-      make("h3", {}, vocabulary.conditions[condition]),
+      table.conditions.length > 1 ? make("h3", {}, vocabulary.conditions[condition]) : null,
       make("p", {}, make("strong", {}, percent(numbers.p[k])), `${interval} ${support}`),
       part ? make("p", { class: "soft" }, part) : null,
       group(reader, "Shows it", split.shows, caption),
