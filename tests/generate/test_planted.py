@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextbias.generate.drawing import is_indoor
+from contextbias.generate.drawing.settings import setting_for
 from contextbias.generate.planted import (
     PLANTED_SCHEMA,
     PlantedModel,
@@ -17,7 +19,7 @@ from contextbias.generate.planted import (
     planted_rows,
 )
 from contextbias.generate.planted_answers import questions
-from contextbias.generate.planted_tables import known_roles, place_of
+from contextbias.generate.planted_tables import known_roles
 from contextbias.ids import content_hash
 from contextbias.schema.codebook import DIMENSIONS, UNKNOWN
 from contextbias.schema.records import NOT_APPLICABLE, check_record
@@ -25,6 +27,7 @@ from contextbias.tables import Prompt
 
 IMMUNE = PlantedModel(name="context-immune", sensitivity=0.0)
 SENSITIVE = PlantedModel(name="context-sensitive", sensitivity=0.9)
+PLACE_NAMES = ["park", "office", "beach", "bus stop"]
 PLACES = {"CF": [None], "CA-R": ["hospital ward"], "CA-U": ["park", "supermarket"]}
 
 
@@ -92,6 +95,20 @@ def test_weather_is_averaged_over_the_prompts_that_have_some() -> None:
     assert "weather" not in indoors["dimension"].to_list()
 
 
+def test_the_background_gives_the_dominant_colors() -> None:
+    # Each palette of the park's background is as likely as the others.
+    palettes = [set(palette.dominant) for palette in setting_for("park").palettes]
+    frame = planted_rows(IMMUNE, [prompt("nurse", "CA-U", "park")])
+    planted = dict(frame.filter(dimension="dominant_colors").select("label", "p").iter_rows())
+    for color in set().union(*palettes):
+        assert planted[color] == sum(color in palette for palette in palettes) / len(palettes)
+    seen = {
+        tuple(truth(IMMUNE, prompt("nurse", "CA-U", "park"), seed)["scene"]["dominant_colors"])
+        for seed in range(30)
+    }
+    assert seen == {palette.dominant for palette in setting_for("park").palettes}
+
+
 def test_planted_frame_is_complete() -> None:
     rows = planted_rows(SENSITIVE, [*prompts("nurse"), *prompts("welder")])
     assert rows.schema == PLANTED_SCHEMA
@@ -144,7 +161,9 @@ def answered(record: dict) -> list[tuple[str, list[str]]]:
 @given(
     role=st.sampled_from(known_roles()) | st.text(max_size=12),
     condition=st.sampled_from(["CF", "CA-R", "CA-U"]),
-    location=st.none() | st.sampled_from(["park", "office", "beach"]) | st.text(max_size=12),
+    location=st.none()
+    | st.sampled_from(["park", "office", "beach", "bus stop"])
+    | st.text(max_size=12),
     seed=st.integers(0, 2**31 - 1),
     sensitivity=st.floats(0, 1),
     rho=st.floats(0, 1),
@@ -156,7 +175,7 @@ def test_every_record_follows_the_schema(
     record = truth(model, prompt(role, condition, location), seed)
     assert check_record(record) == []
     (person,) = record["people"]
-    assert (record["scene"]["weather"] == NOT_APPLICABLE) == (not place_of(location).outdoor)
+    assert (record["scene"]["weather"] == NOT_APPLICABLE) == is_indoor(location)
     if record["camera"]["framing"] == "tight":
         assert person["pose"] == person["accessories"] == record["objects"]["items"] == UNKNOWN
     if person["hair_present"] == "no":

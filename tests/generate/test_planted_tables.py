@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contextbias.generate.drawing.settings import settings
 from contextbias.generate.planted_tables import (
     GENDERS,
     PERSON_TRAITS,
@@ -41,10 +42,19 @@ def test_a_role_speaks_the_codebook(role: str) -> None:
         assert any(gender in outfit.presented for outfit in look.outfits)
 
 
+@pytest.mark.parametrize("name", list(settings()))
+def test_every_background_belongs_to_one_place(name: str) -> None:
+    homes = [place for place, row in table("places").items() if name in row["drawn"]]
+    (home,) = homes
+    assert table("places")[home].get("outdoor", False) != settings()[name].indoor
+
+
 @pytest.mark.parametrize("name", list(table("places")))
 def test_a_place_speaks_the_codebook(name: str) -> None:
-    words = table("places")[name]["words"]
-    place = place_of(words[0]) if words else place_of(None if name == "studio" else "nowhere known")
+    drawn = table("places")[name]["drawn"]
+    assert set(drawn) <= set(settings())
+    keywords = settings()[drawn[0]].keywords
+    place = place_of(None if name == "studio" else keywords[0])
     assert place.name == name
     assert set(place.color_temperature) <= set(DIMENSIONS["color_temperature"].vocabulary)
     assert set(place.weather) <= set(DIMENSIONS["weather"].vocabulary)
@@ -52,12 +62,11 @@ def test_a_place_speaks_the_codebook(name: str) -> None:
     assert everyday_look(place).items == place.carried
 
 
-def test_the_longest_word_decides_the_place() -> None:
-    assert place_of("house under construction").name == "building-site"
+def test_places_are_told_from_the_location() -> None:
     assert place_of("a busy construction site").name == "building-site"
-    assert place_of("kitchen table").name == "home"
-    assert place_of("restaurant kitchen").name == "kitchen"
-    assert place_of("Hospital Ward").name == "medical"
+    assert place_of("hospital ward").name == "medical"
+    assert place_of("nowhere that anyone has heard of").name == "elsewhere"
+    assert place_of(None).name == "studio"
 
 
 def test_a_role_overrides_its_family_and_the_defaults() -> None:

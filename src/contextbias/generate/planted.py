@@ -27,13 +27,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
+from typing import TypeAlias
 
 import polars as pl
 
+from contextbias.generate.drawing.settings import palette_colors, setting_for
 from contextbias.generate.network import Network
 from contextbias.generate.planted_answers import Question, questions, to_record
 from contextbias.generate.planted_nodes import EVERYDAY, build_network
@@ -53,6 +55,9 @@ PLANTED_SCHEMA = {
 """Columns of the planted frame; whoever runs the generator adds its name as ``generator``."""
 
 _NORMAL = NormalDist()
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+
+_Cell: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,8 @@ class Drawn:
     """The truth: every dimension that the picture shows, ``unknown`` elsewhere."""
     follows_place: bool
     """True when the everyday person was drawn instead of the role's."""
+    drawing_seed: int
+    """Decides what the record leaves open: shades, the room's palette, where things stand."""
 
 
 def draw_record(
@@ -105,7 +112,13 @@ def draw_record(
     network = model.network(role, condition, location)
     answers = network.sample(_uniforms(model, prompt_id, seed))
     record = to_record(questions(network), answers)
-    return Drawn(record=record, follows_place=answers["follows"] == EVERYDAY)
+    drawing_seed = _hash(model.name, seed, prompt_id) % (1 << 31)
+    record["scene"]["dominant_colors"] = list(palette_colors(location, drawing_seed))
+    return Drawn(
+        record=record,
+        follows_place=answers["follows"] == EVERYDAY,
+        drawing_seed=drawing_seed,
+    )
 
 
 def planted_rows(model: PlantedModel, prompts: Sequence[Prompt]) -> pl.DataFrame:
@@ -124,32 +137,47 @@ def planted_rows(model: PlantedModel, prompts: Sequence[Prompt]) -> pl.DataFrame
         the dimension can be answered. A label that another cell can have is there with p = 0; a
         dimension that the cell can never answer (weather indoors) has no row.
     """
-    shares: dict[tuple[str, str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    answerable: dict[tuple[str, str, str], float] = defaultdict(float)
-    for (role, condition, place), count in _kinds(prompts).items():
-        network = _network(role, condition, place, model.place_share(condition))
-        for question in questions(network):
-            key = (role, condition, question.dimension)
-            labels, known = _marginals(network, question)
-            answerable[key] += count * known
-            for label, p in labels.items():
-                shares[key][label] += count * p
+    cells: dict[_Cell, tuple[dict[str, float], list[float]]] = {}
+    for cell, labels, known in _terms(model, prompts):
+        shares, answerable = cells.setdefault(cell, (defaultdict(float), []))
+        answerable.append(known)
+        for label, p in labels.items():
+            shares[label] += p
     vocabulary: dict[str, set[str]] = defaultdict(set)
-    for (_, _, dimension), found in shares.items():
-        vocabulary[dimension].update(label for label, p in found.items() if p > 0)
-    rows = (
-        (*key[:2], DIMENSIONS[key[2]].cohort, key[2], label, min(shares[key][label] / known, 1.0))
-        for key, known in answerable.items()
-        if known > 0
-        for label in sorted(vocabulary[key[2]])
-    )
-    return pl.DataFrame(list(rows), schema=PLANTED_SCHEMA, orient="row").sort(
+    for (_, _, dimension), (shares, _) in cells.items():
+        vocabulary[dimension].update(label for label, p in shares.items() if p > 0)
+    rows = [
+        (role, condition, DIMENSIONS[name].cohort, name, label, min(shares[label] / known, 1.0))
+        for (role, condition, name), (shares, answerable) in cells.items()
+        if (known := math.fsum(answerable)) > 0
+        for label in vocabulary[name]
+    ]
+    return pl.DataFrame(rows, schema=PLANTED_SCHEMA, orient="row").sort(
         "role", "condition", "dimension", "label"
     )
 
 
-def _kinds(prompts: Iterable[Prompt]) -> Counter[tuple[str, str, Place]]:
-    return Counter((p.role, p.condition, place_of(p.location)) for p in prompts)
+def _terms(
+    model: PlantedModel, prompts: Sequence[Prompt]
+) -> Iterator[tuple[_Cell, dict[str, float], float]]:
+    """For each kind of prompt: cell, P(label and answerable), P(answerable), times its prompts."""
+    kinds = Counter((p.role, p.condition, place_of(p.location)) for p in prompts)
+    for (role, condition, place), count in kinds.items():
+        network = _network(role, condition, place, model.place_share(condition))
+        for question in questions(network):
+            labels, known = _marginals(network, question)
+            weighted = {label: count * p for label, p in labels.items()}
+            yield (role, condition, question.dimension), weighted, count * known
+    for prompt in prompts:
+        cell = (prompt.role, prompt.condition, "dominant_colors")
+        yield cell, _background_colors(prompt.location), 1.0
+
+
+@cache
+def _background_colors(location: str | None) -> dict[str, float]:
+    palettes = setting_for(location).palettes
+    counts = Counter(color for palette in palettes for color in set(palette.dominant))
+    return {color: count / len(palettes) for color, count in counts.items()}
 
 
 @cache
@@ -173,10 +201,12 @@ def _uniforms(model: PlantedModel, prompt_id: str, seed: int) -> Callable[[str],
     return uniform
 
 
-_BELOW_ONE = math.nextafter(1.0, 0.0)
-
-
 def _normal(*key: object) -> float:
     """A standard normal number that depends on `key` alone: 53 bits of a hash, inverted."""
+    return _NORMAL.inv_cdf(((_hash(*key) >> 11) + 0.5) / (1 << 53))
+
+
+def _hash(*key: object) -> int:
+    """64 bits that depend on `key` alone."""
     digest = hashlib.blake2b("\x1f".join(map(str, key)).encode(), digest_size=8).digest()
-    return _NORMAL.inv_cdf(((int.from_bytes(digest, "big") >> 11) + 0.5) / (1 << 53))
+    return int.from_bytes(digest, "big")

@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
+from contextbias.generate.drawing.settings import setting_for
 from contextbias.ids import content_hash
 
 Distribution: TypeAlias = Mapping[str, float]
@@ -138,20 +139,13 @@ def everyday_look(place: Place) -> Look:
 
 @cache
 def place_of(location: str | None) -> Place:
-    """The kind of place that a prompt's location names.
+    """The kind of place that a prompt's location names: the one whose background is drawn.
 
     Args:
         location: As in the prompt; None (condition CF) is the studio.
-
-    Returns:
-        The place with the longest word that occurs in `location`; ``elsewhere`` if none does.
     """
-    if location is None:
-        return _place("studio")
-    rows = table("places").items()
-    text = location.lower()
-    found = [(len(word), name) for name, row in rows for word in row["words"] if word in text]
-    return _place(max(found)[1] if found else "elsewhere")
+    background = setting_for(location).name
+    return _place(next(name for name, row in table("places").items() if background in row["drawn"]))
 
 
 @cache

@@ -11,7 +11,6 @@ everything downstream can be checked against what was planted. Options are in st
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
     from contextbias.generate.planted import Drawn, PlantedModel
     from contextbias.tables import Prompt
-
-DRAWING_VERSION = 1
-"""Raise it when the same record is drawn differently: it is part of every picture's identity."""
 
 
 class SimulatedOptions(Options):
@@ -79,6 +75,7 @@ class SimulatedGenerator:
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the pixels: the options, the tables and the drawing."""
+        from contextbias.generate.drawing import DRAWING_VERSION
         from contextbias.generate.planted_tables import tables_hash
 
         return {
@@ -121,7 +118,7 @@ class SimulatedGenerator:
             drawn.record,
             setting=job.location,
             role=_drawn_role(job, drawn),
-            seed=self._drawing_seed(job),
+            seed=drawn.drawing_seed,
             size=self._options.size,
         )
         return Made(
@@ -132,11 +129,6 @@ class SimulatedGenerator:
             truth=drawn.record,
             provenance={"follows": "place" if drawn.follows_place else "role"},
         )
-
-    def _drawing_seed(self, job: Job) -> int:
-        """Two models draw other faces and rooms from one seed, as real models do."""
-        key = f"{self._options.model}:{job.seed}".encode()
-        return int.from_bytes(hashlib.blake2b(key, digest_size=4).digest(), "big")
 
 
 def _drawn_role(job: Job, drawn: Drawn) -> str:
