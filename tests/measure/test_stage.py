@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from tests.measure.facts import cell, frame
 
+from contextbias.errors import ConfigError
 from contextbias.measure import measure
 from contextbias.measure.missing import NO_IMAGE
 from contextbias.measure.rows import ESTIMATE_SCHEMA
@@ -160,5 +161,5 @@ def test_nothing_readable_and_nothing_at_all() -> None:
 
 def test_presets() -> None:
     assert set(measure(study(), preset="strict", bootstrap=0)["preset"]) == {"strict"}
-    with pytest.raises(ValueError, match="'reference'"):
+    with pytest.raises(ConfigError, match="'reference'"):
         measure(study(), preset="reference")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from contextbias.errors import ConfigError
 from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_labels
 from contextbias.measure.consistency import consistency_estimates
 from contextbias.measure.intensity import Floats, intensities, role_intensities, role_support
@@ -56,10 +57,12 @@ def measure(
         Columns of tables.EstimateRow, sorted; the same attributes give the same frame.
 
     Raises:
-        ValueError: An unknown preset.
+        ConfigError: A preset that this version does not compute.
     """
     if preset not in PRESETS:
-        raise ValueError(f"preset is one of {', '.join(PRESETS)}, not {preset!r}")
+        raise ConfigError(
+            f"the preset {preset!r} is not computed by this version", f"use {' or '.join(PRESETS)}"
+        )
     counts = {
         str(reader): count_labels(rows, people=people, readable=(readable or {}).get(str(reader)))
         for (reader,), rows in attributes.partition_by("reader", as_dict=True).items()
