@@ -9,8 +9,9 @@ that read the dimension), so that planted and recovered values are of the same m
 - ``bi_pooled``: BI of the pooled expected counts; what pictures without end would tend to.
 - ``bi_role``: the expected value at the matched support, m mentions drawn from the cell's shares.
   Plug-in entropy at 15 mentions is far from its limit, and the comparison is to show the reader's
-  errors, not that bias. Exact for independent images with one label each; images of paired seeds are
-  alike, and lists have several labels an image, so that recovered values may lie a little higher.
+  errors, not that bias. Exact for independent images with one label each; images of
+  paired seeds are alike, and lists have several labels an image, so that recovered values may lie
+  a little higher.
 - ``share_invariant`` (and ``share_invariant_paper``, which has no other truth) and
   ``share_shifted``: of the cells with an expected sum x of 5, those with a range of at most, or
   above, the margin.
