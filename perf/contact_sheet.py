@@ -58,11 +58,11 @@ def record_for(luck: random.Random, garments: list[str], items: list[str]) -> di
     return record
 
 
-def _cells(kind: str, seed: int) -> list[tuple[dict[str, Any], str | None, str]]:
+def cells_of(kind: str, seed: int) -> list[tuple[dict[str, Any], str | None, str]]:
     luck = random.Random(seed)
     if kind == "settings":
         cells = []
-        for name, setting in settings().items():
+        for setting in settings().values():
             record = record_for(luck, ["shirt"], [])
             record["camera"].update(framing="wide", depth_of_field="deep")
             record["scene"].update(weather="sunny", color_temperature="neutral")
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=6)
     parser.add_argument("--size", type=int, default=300)
     options = parser.parse_args()
-    cells = _cells(options.kind, options.seed)
+    cells = cells_of(options.kind, options.seed)
     rows = -(-len(cells) // options.columns)
     step = options.size + 8
     sheet = Image.new("RGB", (options.columns * step, rows * step), "#ffffff")

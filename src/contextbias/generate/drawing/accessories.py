@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from contextbias.generate.drawing.body import Arm, Build
 from contextbias.generate.drawing.look import Look
 from contextbias.generate.drawing.palette import COLORS
@@ -35,7 +37,7 @@ def on_trunk(ink: Ink, look: Look, build: Build, *, stethoscope: bool = False) -
     return "".join(draw(ink, look, build) for name, draw in _ON_TRUNK.items() if name in worn)
 
 
-def on_wrist(ink: Ink, look: Look, build: Build, pose: Arm) -> str:
+def on_wrist(look: Look, build: Build, pose: Arm) -> str:
     """Watch and bracelet on the arm on the picture's right, where its cuff ends."""
     (ex, ey), (wx, wy) = pose.elbow, pose.wrist
     parts = []
@@ -59,8 +61,6 @@ def on_wrist(ink: Ink, look: Look, build: Build, pose: Arm) -> str:
 
 
 def _angle(pose: Arm) -> float:
-    import math
-
     (ex, ey), (wx, wy) = pose.elbow, pose.wrist
     return math.degrees(math.atan2(wy - ey, wx - ex)) - 90
 

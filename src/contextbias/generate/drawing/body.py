@@ -13,7 +13,6 @@ from contextbias.generate.drawing.head import shape_of
 from contextbias.generate.drawing.look import Look
 from contextbias.generate.drawing.palette import COLORS
 from contextbias.generate.drawing.svg import (
-    Ink,
     Point,
     contrasting,
     darker,
@@ -28,6 +27,9 @@ from contextbias.generate.drawing.svg import (
 
 HEAD_Y = 66.0
 """Where the middle of the head is."""
+
+HIGHEST = -82.0
+"""Above every hat and hairstyle."""
 
 FLOOR = 740.0
 """Where a standing person's soles are."""
@@ -73,7 +75,7 @@ def build_of(look: Look) -> Build:
     base = _BUILDS.get(look.body, _BUILDS["average"])
     shift = _PRESENTED.get(look.gender, (0.0,) * 6)
     widths = [a + b for a, b in zip(base, shift, strict=True)]
-    return Build(*widths, neck=shape_of(look).neck)
+    return Build._make([*widths, shape_of(look).neck])
 
 
 _NECKLINES = {
@@ -145,27 +147,23 @@ def arm_for(b: Build, kind: str, lift: float = 0.0) -> Arm:
     }[kind]
 
 
-def arm(ink: Ink, look: Look, b: Build, sleeve: Sleeve, pose: Arm) -> str:
+def arm(look: Look, b: Build, sleeve: Sleeve, pose: Arm) -> str:
     """One arm on the right side, without its hand: skin, then the sleeve, with a shade beside it."""
     joints = ((b.shoulder - 13, 204.0), pose.elbow, pose.wrist)
     bare = (b.arm, b.arm * 0.80, b.arm * 0.56)
     parts = []
     if sleeve.length < 0.85:
         skin = look.skin
-        parts.append(
-            path(
-                limb(joints, bare), ink.linear(skin.base, mix(skin.base, skin.shade, 0.45), 1, 0.6)
-            )
-        )
+        parts.append(path(limb(joints, bare), mix(skin.base, skin.shade, 0.12)))
         if look.tattoo:
             parts.append(_forearm_tattoo(pose))
     if sleeve.length > 0:
-        parts += _sleeve(ink, sleeve, joints, bare)
+        parts += _sleeve(sleeve, joints, bare)
     return "".join(parts)
 
 
 def _sleeve(
-    ink: Ink, sleeve: Sleeve, joints: tuple[Point, Point, Point], bare: tuple[float, ...]
+    sleeve: Sleeve, joints: tuple[Point, Point, Point], bare: tuple[float, ...]
 ) -> list[str]:
     e = sleeve.ease
     widths = (bare[0] + e, bare[1] + e + sleeve.flare * 0.5, bare[2] + e + 2 + sleeve.flare)
@@ -173,7 +171,7 @@ def _sleeve(
     shade = f'<g transform="translate(-5 3)">{path(outline, darker(sleeve.color, 0.45), "fill-opacity=" + chr(34) + "0.35" + chr(34))}</g>'
     parts = [
         shade,
-        path(outline, ink.linear(lighter(sleeve.color, 0.08), darker(sleeve.color, 0.18), 1, 0.5)),
+        path(outline, darker(sleeve.color, 0.03)),
     ]
     if sleeve.checks:
         bands = "".join(
@@ -198,12 +196,12 @@ def _forearm_tattoo(pose: Arm) -> str:
     return line(marks, "#2d4452", 2.4, 'stroke-opacity="0.85"')
 
 
-def hand(ink: Ink, look: Look, pose: Arm) -> tuple[str, str]:
+def hand(look: Look, pose: Arm) -> tuple[str, str]:
     """The hand in two layers: what lies behind a held thing, and the fingers in front of it."""
     if pose.hand == "hidden":
         return "", ""
     tone, shade = _hand_tones(look)
-    paint = ink.linear(tone, mix(tone, shade, 0.4), 0.8, 1)
+    paint = mix(tone, shade, 0.12)
     scale = f"{_HAND_SCALE.get(look.gender, 1.0):.2f}"
     back, front = _HANDS[pose.hand](paint, shade)
     x, y = pose.wrist
@@ -277,10 +275,15 @@ class Bottom:
     """Paint of the shoes."""
 
 
-def legs(ink: Ink, look: Look, b: Build, bottom: Bottom, *, sitting: bool) -> str:
+def hips(b: Build, bottom: Bottom) -> str:
+    """What shows of the legs' clothing in a picture that ends below the waist."""
+    return _pelvis(b, bottom.color) if bottom.kind != "tights" else ""
+
+
+def legs(look: Look, b: Build, bottom: Bottom, *, sitting: bool) -> str:
     """Both legs with shoes; a skirt is drawn over bare legs."""
     if sitting:
-        return _sitting_legs(ink, look, b, bottom)
+        return _sitting_legs(look, b, bottom)
     x = b.hip * 0.5
     joints = ((x, 446.0), (x + 4, 590.0), (x + 1, 722.0))
     bare = bottom.kind == "skirt"
@@ -291,11 +294,10 @@ def legs(ink: Ink, look: Look, b: Build, bottom: Bottom, *, sitting: bool) -> st
         if slim
         else (b.leg + 12, b.leg * 0.84, b.leg * 0.68)
     )
-    paint = ink.linear(lighter(color, 0.05), darker(color, 0.2), 1, 0.3)
-    shape = path(limb(joints, widths), paint)
-    other = f'<g transform="scale(-1 1)">{path(limb(joints, widths), ink.linear(darker(color, 0.08), darker(color, 0.02), 1, 0.3))}</g>'
-    pelvis = _pelvis(ink, b, color)
-    shoe = _shoes(ink, bottom.shoes, x + 1, 722, widths[2])
+    shape = path(limb(joints, widths), darker(color, 0.1))
+    other = f'<g transform="scale(-1 1)">{path(limb(joints, widths), color)}</g>'
+    pelvis = _pelvis(b, color)
+    shoe = _shoes(bottom.shoes, x + 1, 722, widths[2])
     seam = (
         ""
         if slim
@@ -306,32 +308,32 @@ def legs(ink: Ink, look: Look, b: Build, bottom: Bottom, *, sitting: bool) -> st
             'stroke-opacity="0.5"',
         )
     )
-    skirt = _skirt(ink, b, bottom.color) if bare else ""
+    skirt = _skirt(b, bottom.color) if bare else ""
     return shoe + other + shape + pelvis + seam + skirt
 
 
-def _pelvis(ink: Ink, b: Build, color: str) -> str:
+def _pelvis(b: Build, color: str) -> str:
     w, h = b.waist, b.hip
     d = f"M{-w:.1f} 372L{w:.1f} 372C{w + 3:.1f} 400 {h + 3:.1f} 420 {h + 3:.1f} 452C{h:.1f} 478 20 500 0 496C-20 500 {-h:.1f} 478 {-h - 3:.1f} 452C{-h - 3:.1f} 420 {-w - 3:.1f} 400 {-w:.1f} 372Z"
-    return path(d, ink.linear(lighter(color, 0.05), darker(color, 0.14), 1, 0.3))
+    return path(d, darker(color, 0.04))
 
 
-def _skirt(ink: Ink, b: Build, color: str) -> str:
+def _skirt(b: Build, color: str) -> str:
     w, h = b.waist + 1, b.hip + 4
     d = f"M{-w:.1f} 370L{w:.1f} 370C{w + 4:.1f} 400 {h:.1f} 420 {h + 4:.1f} 460L{h + 12:.1f} 590Q0 604 {-h - 12:.1f} 590L{-h - 4:.1f} 460C{-h:.1f} 420 {-w - 4:.1f} 400 {-w:.1f} 370Z"
     folds = line("M-26 470L-32 588M22 460L30 592", darker(color, 0.3), 2, 'stroke-opacity="0.5"')
-    return path(d, ink.soft(color)) + folds
+    return path(d, color) + folds
 
 
-def _shoes(ink: Ink, color: str, x: float, y: float, width: float) -> str:
+def _shoes(color: str, x: float, y: float, width: float) -> str:
     r = width / 2 + 3
     d = f"M{x - r:.1f} {y - 10:.1f}L{x + r:.1f} {y - 10:.1f}C{x + r + 2:.1f} {y} {x + r + 13:.1f} {y + 4} {x + r + 12:.1f} {y + 16}Q{x:.1f} {y + 21} {x - r - 4:.1f} {y + 16}C{x - r - 4:.1f} {y + 4} {x - r:.1f} {y} {x - r:.1f} {y - 10}Z"
     sole = f"M{x - r - 4:.1f} {y + 13}Q{x:.1f} {y + 19} {x + r + 12:.1f} {y + 13}L{x + r + 12:.1f} {y + 18}Q{x:.1f} {y + 23} {x - r - 4:.1f} {y + 18}Z"
-    one = path(d, ink.soft(color)) + path(sole, darker(color, 0.5))
+    one = path(d, color) + path(sole, darker(color, 0.5))
     return one + f'<g transform="scale(-1 1)">{one}</g>'
 
 
-def _sitting_legs(ink: Ink, look: Look, b: Build, bottom: Bottom) -> str:
+def _sitting_legs(look: Look, b: Build, bottom: Bottom) -> str:
     bare = bottom.kind == "skirt"
     color = look.skin.base if bare else bottom.color
     x = b.hip * 0.66
@@ -342,13 +344,13 @@ def _sitting_legs(ink: Ink, look: Look, b: Build, bottom: Bottom) -> str:
         if slim
         else (b.leg * 0.9, b.leg * 0.78, b.leg * 0.62)
     )
-    lower = path(limb(shin, widths), ink.linear(color, darker(color, 0.28), 1, 0.4))
+    lower = path(limb(shin, widths), darker(color, 0.12))
     top = bottom.color
     thigh = f"M4 432L{b.hip + 4:.1f} 428C{b.hip + 18:.1f} 456 {x + b.leg * 0.62:.1f} 496 {x + b.leg * 0.52:.1f} 522C{x + 10:.1f} 544 {x - 22:.1f} 540 {x - b.leg * 0.5:.1f} 516C4 500 2 460 4 432Z"
-    upper = path(thigh, ink.linear(lighter(top, 0.12), darker(top, 0.12), 0.4, 1))
+    upper = path(thigh, top)
     knee = oval(x, 514, b.leg * 0.34, 17, lighter(top, 0.16), 'fill-opacity="0.35"')
     one = lower + upper + knee
-    shoe = _shoes(ink, bottom.shoes, x - 6, 634, widths[2])
+    shoe = _shoes(bottom.shoes, x - 6, 634, widths[2])
     lap = path(
         f"M{-b.hip - 2:.1f} 420L{b.hip + 2:.1f} 420L16 494Q0 504 -16 494Z", darker(top, 0.14)
     )

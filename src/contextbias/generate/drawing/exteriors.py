@@ -237,7 +237,7 @@ def _playground(pen: Pen) -> str:
         sky(pen)
         + hills(pen, 360, "#8fbb86", 2)
         + tree(pen, 300, 420, 0.6)
-        + tree(pen, 430, 430, 0.8, pen.accent)
+        + tree(pen, 404, 430, 0.7, "#6fa862")
         + ground(pen, 424)
         + slide
         + swing

@@ -7,8 +7,8 @@ from contextbias.generate.drawing.look import Look
 from contextbias.generate.drawing.palette import COLORS
 from contextbias.generate.drawing.svg import (
     Ink,
-    box,
     both_sides,
+    box,
     contrasting,
     darker,
     lighter,

@@ -8,7 +8,7 @@ from contextbias.generate.drawing.items import Item
 from contextbias.generate.drawing.look import Look
 from contextbias.generate.drawing.outerwear import dress
 from contextbias.generate.drawing.outfit import Outfit
-from contextbias.generate.drawing.svg import Ink, box, darker, lighter, moved
+from contextbias.generate.drawing.svg import Ink, box, darker, moved
 
 
 def figure(
@@ -28,18 +28,20 @@ def figure(
     outfit = dress(ink, look, build)
     sitting = look.pose == "sitting"
     parts = [
-        _chair(ink, build, whole=whole) if sitting else "",
+        _chair(build, whole=whole) if sitting else "",
         moved(headwear.head_behind(ink, look), 0, body.HEAD_Y, look.tilt),
         *outfit.collar_behind,
         accessories.behind(ink, look, build),
-        body.legs(ink, look, build, outfit.bottom, sitting=sitting) if whole else "",
-        "".join(outfit.over_legs) if whole and not sitting else "",
+        body.legs(look, build, outfit.bottom, sitting=sitting)
+        if whole
+        else body.hips(build, outfit.bottom),
+        "" if sitting else "".join(outfit.over_legs),
         moved(neck(ink, look), 0, body.HEAD_Y),
         *outfit.trunk,
         *outfit.details,
         accessories.on_trunk(ink, look, build, stethoscope=stethoscope),
         moved(facewear.neck_wear(ink, look), 0, body.HEAD_Y),
-        _arms(ink, look, build, outfit, held, lift),
+        _arms(look, build, outfit, held, lift),
         moved(headwear.head_in_front(ink, look), 0, body.HEAD_Y, look.tilt),
     ]
     return "".join(parts)
@@ -63,19 +65,17 @@ def _arm_kinds(look: Look, held: Item | None) -> tuple[str, str]:
 _AT_THE_WRIST = frozenset({"watch", "bracelet", "gloves"})
 
 
-def _arms(
-    ink: Ink, look: Look, build: body.Build, outfit: Outfit, held: Item | None, lift: float
-) -> str:
+def _arms(look: Look, build: body.Build, outfit: Outfit, held: Item | None, lift: float) -> str:
     right_kind, left_kind = _arm_kinds(look, held)
     if look.pose == "sitting" and left_kind == "relaxed":
         left_kind = "lap"
     right = body.arm_for(build, right_kind, lift)
     left = body.arm_for(build, left_kind, lift)
-    right_arm = body.arm(ink, look, build, outfit.sleeve, right)
-    right_arm += accessories.on_wrist(ink, look, build, right)
-    left_arm = body.arm(ink, look, build, outfit.sleeve, left)
-    back, front = body.hand(ink, look, right)
-    left_back, left_front = body.hand(ink, look, left)
+    right_arm = body.arm(look, build, outfit.sleeve, right)
+    right_arm += accessories.on_wrist(look, build, right)
+    left_arm = body.arm(look, build, outfit.sleeve, left)
+    back, front = body.hand(look, right)
+    left_back, left_front = body.hand(look, left)
     thing = _held(held, right, lift) if held else ""
     mirror = '<g transform="scale(-1 1)">'
     if held is not None and held.hold == "both":
@@ -96,11 +96,11 @@ def _held(held: Item, pose: body.Arm, lift: float) -> str:
     return moved(drawn, 0, 342 - lift)
 
 
-def _chair(ink: Ink, build: body.Build, *, whole: bool) -> str:
+def _chair(build: body.Build, *, whole: bool) -> str:
     half = build.shoulder + 38
     wood = "#8a6a52"
-    rest = box(-half, 196, 2 * half, 236, ink.linear(lighter(wood, 0.08), darker(wood, 0.25)), 26)
-    inner = box(-half + 12, 208, 2 * half - 24, 212, ink.soft("#b98c6c"), 18)
+    rest = box(-half, 196, 2 * half, 236, darker(wood, 0.1), 26)
+    inner = box(-half + 12, 208, 2 * half - 24, 212, "#b98c6c", 18)
     if not whole:
         return rest + inner
     seat = box(-half + 4, 430, 2 * half - 8, 54, darker(wood, 0.22), 16)

@@ -35,7 +35,7 @@ def bust(b: Build, color: str, gender: str) -> str:
 
 def trunk(c: Cloth, neckline: str, ease: float = 0.0, hem: float = 440.0) -> str:
     """Cloth over the trunk with its usual light, folds and chest."""
-    shape = path(torso(c.build, neckline, ease, hem), c.ink.soft(c.color))
+    shape = path(torso(c.build, neckline, ease, hem), c.color)
     return shape + folds(c.build, c.color) + bust(c.build, c.color, c.look.gender)
 
 
@@ -147,9 +147,7 @@ def _skirt_fall(c: Cloth) -> str:
     w, h = c.build.waist + 1, c.build.hip
     d = f"M{-w:.1f} 352L{w:.1f} 352C{w + 12:.1f} 400 {h + 26:.1f} 470 {h + 46:.1f} 600Q0 626 {-h - 46:.1f} 600C{-h - 26:.1f} 470 {-w - 12:.1f} 400 {-w:.1f} 352Z"
     pleats = f"M-30 372C-40 440 -50 520 -54 604M0 372V616M30 372C40 440 50 520 54 604M{w - 4:.1f} 372C{w + 16:.1f} 440 {h + 10:.1f} 520 {h + 16:.1f} 600"
-    return path(d, c.ink.soft(c.color)) + line(
-        pleats, contrasting(c.color, 0.3), 2.2, 'stroke-opacity="0.45"'
-    )
+    return path(d, c.color) + line(pleats, contrasting(c.color, 0.3), 2.2, 'stroke-opacity="0.45"')
 
 
 def _leotard(c: Cloth, o: Outfit) -> None:

@@ -147,14 +147,13 @@ def _beanie(ink: Ink, look: Look) -> str:
     stitches = "M-40 -27v-22M-26 -30v-22M-12 -32v-22M2 -32v-22M16 -31v-22M30 -29v-22M43 -26v-22"
     return (
         path(dome, ink.soft(wool))
-        + line(ribs, contrasting_line(wool), 2, 'stroke-opacity="0.5"')
+        + line(ribs, _seam(wool), 2, 'stroke-opacity="0.5"')
         + path(cuff, ink.linear(lighter(wool, 0.14), darker(wool, 0.12)))
-        + line(stitches, contrasting_line(wool), 2, 'stroke-opacity="0.5"')
+        + line(stitches, _seam(wool), 2, 'stroke-opacity="0.5"')
     )
 
 
-def contrasting_line(color: str) -> str:
-    """The tone of seams and folds on cloth of a colour."""
+def _seam(color: str) -> str:
     return darker(color, 0.35)
 
 
@@ -188,8 +187,9 @@ def _turban(ink: Ink, look: Look) -> str:
 
 def _hijab_back(ink: Ink, look: Look) -> str:
     cloth = _cloth(look)
+    paint = ink.linear(darker(cloth, 0.22), darker(cloth, 0.36))
     d = "M-60 -20C-64 -90 64 -90 60 -20C64 30 76 90 96 130L-96 130C-76 90 -64 30 -60 -20Z"
-    return path(d, darker(cloth, 0.3))
+    return path(d, paint)
 
 
 def _hijab(ink: Ink, look: Look) -> str:
@@ -208,9 +208,9 @@ def _hijab(ink: Ink, look: Look) -> str:
 
 
 def _veil_back(ink: Ink, look: Look) -> str:
-    del look
+    edge = lighter(_cloth(look), 0.75)
     d = "M-54 -40C-60 -92 60 -92 54 -40C78 30 92 110 104 176Q0 210 -104 176C-92 110 -78 30 -54 -40Z"
-    return path(d, ink.linear("#f7f2ea", "#d9cfd0"), 'fill-opacity="0.92"')
+    return path(d, ink.linear(edge, "#d9cfd0"), 'fill-opacity="0.92"')
 
 
 def _veil(ink: Ink, _look: Look) -> str:

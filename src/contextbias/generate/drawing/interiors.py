@@ -124,7 +124,7 @@ def _kitchen(pen: Pen) -> str:
         wall_and_floor(pen) + _wall_tiles(pen) + tiles(pen) + rail + hood
         + cupboard(pen, -20, 336, 250, 110, pen.accent, 3)
         + box(-20, 324, 262, 14, lighter(pen.wood, 0.2), 3) + _loaves(pen, 24, 324) + stove
-        + pendant(pen, 300 + pen.luck.randrange(40), 40, pen.second)
+        + pendant(pen, 330 + pen.luck.randrange(40), 20, pen.second)
     )  # fmt: skip
 
 
@@ -141,11 +141,10 @@ def _wall_tiles(pen: Pen) -> str:
 def _loaves(pen: Pen, x: float, y: float) -> str:
     loaf = "M0 0C-6 -20 8 -34 26 -34H54C72 -34 86 -20 80 0Z"
     cut = "M20 -26q6 6 2 18M40 -28q6 6 2 18M60 -26q6 6 2 18"
-    pieces = "".join(
+    return "".join(
         f'<g transform="translate({x + i * 94} {y}) scale(0.92)">{path(loaf, pen.ink.soft("#c88a48"))}{line(cut, "#f0d3a0", 4)}</g>'
         for i in range(2)
     )
-    return pieces
 
 
 def _bakery(pen: Pen) -> str:
@@ -162,7 +161,7 @@ def _bakery(pen: Pen) -> str:
     racks = shelf(pen, 10, 90, 190, 200, 3, "jars")
     return (
         wall_and_floor(pen) + tiles(pen) + racks + oven
-        + table(pen, -20, 352, 240, 110) + _loaves(pen, 10, 352) + pendant(pen, 318, 30, pen.accent)
+        + table(pen, -20, 352, 240, 110) + _loaves(pen, 10, 352) + pendant(pen, 396, 30, pen.accent)
     )  # fmt: skip
 
 
@@ -191,7 +190,7 @@ def _workshop(pen: Pen) -> str:
     return (
         wall_and_floor(pen, skirting=False) + _boarded(pen) + planks(pen) + board
         + line(holes, darker(pen.wood, 0.4), 3) + tools + window(pen, 410, 86, 84, 120) + logs
-        + table(pen, -20, 354, 240, 120) + vise + _shavings() + pendant(pen, 300, 20, pen.accent)
+        + table(pen, -20, 354, 240, 120) + vise + _shavings() + pendant(pen, 262, 20, pen.accent)
     )  # fmt: skip
 
 
@@ -232,7 +231,7 @@ def _factory(pen: Pen) -> str:
     return (
         wall_and_floor(pen, skirting=False) + truss + beams + pipes + machine
         + table(pen, -20, 372, 170, 90, "#6b737b") + oval(60, 366, 70, 60, pen.ink.glow("#ffd27a", 0.8))
-        + line(sparks, "#ffdf8f", 4) + pendant(pen, 320, 66, "#4b545c")
+        + line(sparks, "#ffdf8f", 4) + pendant(pen, 230, 66, "#4b545c")
     )  # fmt: skip
 
 
@@ -286,7 +285,7 @@ def _meeting(pen: Pen) -> str:
         + board
         + chairs
         + top
-        + pendant(pen, 318, 24, "#3d434c")
+        + pendant(pen, 246, 24, "#3d434c")
     )
 
 
@@ -297,9 +296,9 @@ def _courtroom(pen: Pen) -> str:
         for x in range(-16, 640, 110)
     )
     seal = (
-        oval(320, 96, 60, 60, pen.ink.linear("#ecd28a", "#b58a35"))
-        + oval(320, 96, 46, 46, darker(pen.wood, 0.3))
-        + path("M320 62l8 22l22 2l-17 14l6 22l-19 -13l-19 13l6 -22l-17 -14l22 -2Z", "#ecd28a")
+        oval(422, 110, 46, 46, pen.ink.linear("#ecd28a", "#b58a35"))
+        + oval(422, 110, 36, 36, darker(pen.wood, 0.3))
+        + path("M422 82l7 18l18 2l-14 12l5 18l-16 -11l-16 11l5 -18l-14 -12l18 -2Z", "#ecd28a")
     )
     columns = "".join(
         box(x, 30, 46, 400, pen.ink.linear("#f0e8da", "#c9bca8", 1, 0))
@@ -338,7 +337,7 @@ def _library(pen: Pen) -> str:
         + left
         + right
         + ladder
-        + pendant(pen, 320, 60, pen.accent)
+        + pendant(pen, 246, 44, pen.accent)
     )
 
 
@@ -556,7 +555,7 @@ def _dance_studio(pen: Pen) -> str:
     barre = line("M-20 300H660", pen.wood, 9) + line(
         "M90 300V340M550 300V340", darker(pen.wood, 0.2), 7
     )
-    return wall_and_floor(pen) + mirror + planks(pen) + barre + pendant(pen, 320, 10, pen.accent)
+    return wall_and_floor(pen) + mirror + planks(pen) + barre + pendant(pen, 420, 10, pen.accent)
 
 
 def _laboratory(pen: Pen) -> str:
@@ -607,7 +606,7 @@ def _laundromat(pen: Pen) -> str:
         + dryers
         + washers
         + box(-20, 60, 680, 44, pen.accent)
-        + clock(pen, 320, 170)
+        + clock(pen, 260, 180)
     )
 
 
@@ -654,7 +653,7 @@ def _studio(pen: Pen) -> str:
 def _room(pen: Pen) -> str:
     return (
         wall_and_floor(pen) + planks(pen) + window(pen, 40, 90, 140, 170) + sunbeam(pen, 50, 264, 120) + frame(pen, 470, 110, 120, 100)
-        + cupboard(pen, 450, 340, 180, 104, pen.wood, 2) + plant(pen, 90, 474, 0.9) + pendant(pen, 330, 24, pen.accent)
+        + cupboard(pen, 450, 340, 180, 104, pen.wood, 2) + plant(pen, 90, 474, 0.9) + pendant(pen, 226, 24, pen.accent)
     )  # fmt: skip
 
 

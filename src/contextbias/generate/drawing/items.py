@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Mapping
 
 from contextbias.generate.drawing.svg import Ink
 
@@ -32,6 +32,8 @@ class Item:
     """Degrees by which it leans in the hand."""
     lay: float = 0.0
     """Degrees by which it is turned when it lies on a table."""
+    rest: float = 0.0
+    """Of a thing that lies: its middle's distance from the hand. Of a tall tool: from hand to ground."""
     big: bool = False
     """It stands on the floor, never on a table."""
 
@@ -43,7 +45,7 @@ def _catalogue() -> tuple[Mapping[str, Item], Mapping[str, str]]:
     for name, row in tomllib.loads(text).items():
         also = row.pop("also", [])
         items[name] = Item(name=name, **row)
-        names.update({word: name for word in (name, *also)})
+        names.update(dict.fromkeys((name, *also), name))
     return items, names
 
 

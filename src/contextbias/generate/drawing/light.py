@@ -1,4 +1,4 @@
-"""Light on the finished picture: colour temperature and mood."""
+"""Light: colour temperature, the shape that it gives to a figure, mood."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from functools import lru_cache
 
 from PIL import Image, ImageChops, ImageEnhance
 
-# Gains of red, green and blue.
-_TEMPERATURES = {"warm": (1.06, 0.99, 0.82), "cool": (0.85, 0.97, 1.09), "neutral": (1.0, 1.0, 1.0)}
+# Gains of red, green and blue on the background.
+_TEMPERATURES = {"warm": (1.06, 0.98, 0.80), "cool": (0.84, 0.97, 1.10), "neutral": (1.0, 1.0, 1.0)}
+
+# The part of a gain that reaches people.
+_ON_PEOPLE = 0.40
 
 # Mood -> (brightness, contrast, saturation, darkness of the corners).
 _MOODS = {
-    "calm": (1.0, 1.0, 1.0, 0.12),
+    "calm": (1.0, 1.0, 1.0, 0.10),
     "joyful": (1.07, 1.04, 1.22, 0.0),
     "dramatic": (0.90, 1.32, 1.0, 0.62),
     "melancholic": (0.90, 0.90, 0.42, 0.28),
@@ -25,27 +28,61 @@ TEMPERATURES = (*_TEMPERATURES, "mixed")
 """Colour temperatures that change the light."""
 
 
-def lit(image: Image.Image, *, temperature: str, mood: str) -> Image.Image:
-    """The picture in the light of a colour temperature and a mood; unknown words change nothing."""
+def tinted(image: Image.Image, temperature: str) -> Image.Image:
+    """An RGB image in light of a colour temperature; unknown words change nothing."""
+    if temperature == "mixed":
+        return ImageChops.multiply(image, _two_lights(image.size))
+    gains = _TEMPERATURES.get(temperature)
+    return image.point(_gain_curve(gains)) if gains and temperature != "neutral" else image
+
+
+def shaped(layer: Image.Image, temperature: str) -> Image.Image:
+    """An RGBA layer lit from the upper left, with part of the colour of the light on it."""
+    gains = _TEMPERATURES.get(temperature, _TEMPERATURES["neutral"])
+    soft = tuple(1 + (g - 1) * _ON_PEOPLE for g in gains)
+    return ImageChops.multiply(layer, _form(layer.size, soft))
+
+
+def in_mood(image: Image.Image, mood: str) -> Image.Image:
+    """An RGB image in the light of a mood; unknown words change nothing."""
     brightness, contrast, saturation, corners = _MOODS.get(mood, _MOODS["calm"])
     if saturation != 1.0:
         image = ImageEnhance.Color(image).enhance(saturation)
-    gains = _TEMPERATURES.get(temperature, _TEMPERATURES["neutral"])
-    image = image.point(_curve(gains, brightness, contrast))
-    if temperature == "mixed":
-        image = ImageChops.multiply(image, _two_lights(image.width))
-    if corners:
-        image = ImageChops.multiply(image, _vignette(image.width, corners))
-    return image
+    if brightness != 1.0 or contrast != 1.0:
+        image = image.point(_mood_curve(brightness, contrast))
+    return ImageChops.multiply(image, _vignette(image.width, corners)) if corners else image
+
+
+def _clip(value: float) -> int:
+    return max(0, min(255, round(value)))
+
+
+@lru_cache(maxsize=16)
+def _gain_curve(gains: tuple[float, ...]) -> list[int]:
+    return [_clip(v * gain) for gain in gains for v in range(256)]
+
+
+@lru_cache(maxsize=16)
+def _mood_curve(brightness: float, contrast: float) -> list[int]:
+    return [_clip(((v - 128) * contrast + 128) * brightness) for v in range(256)] * 3
 
 
 @lru_cache(maxsize=64)
-def _curve(gains: tuple[float, ...], brightness: float, contrast: float) -> list[int]:
-    return [
-        max(0, min(255, round(((v - 128) * contrast + 128) * gain * brightness)))
-        for gain in gains
-        for v in range(256)
-    ]
+def _form(size: tuple[int, int], gains: tuple[float, ...]) -> Image.Image:
+    """Full light at the upper left, four fifths of it at the lower right, violet in the shade."""
+    across, down = Image.linear_gradient("L").rotate(90), Image.linear_gradient("L")
+    slope = Image.blend(across, down, 0.45).resize(size, Image.Resampling.BICUBIC)
+    top = max(1.0, *gains)
+    bands = []
+    for gain, dark in zip(gains, (0.17, 0.20, 0.12), strict=True):
+        curve = [_clip(255 * gain / top * (1 - dark * _smooth(v / 255))) for v in range(256)]
+        bands.append(slope.point(curve))
+    return Image.merge("RGBA", [*bands, Image.new("L", size, 255)])
+
+
+def _smooth(t: float) -> float:
+    u = max(0.0, min(1.0, (t - 0.22) / 0.62))
+    return u * u * (3 - 2 * u)
 
 
 @lru_cache(maxsize=16)
@@ -56,13 +93,13 @@ def _vignette(size: int, corners: float) -> Image.Image:
     return Image.merge("RGB", [radial.resize((size, size), Image.Resampling.BICUBIC)] * 3)
 
 
-@lru_cache(maxsize=4)
-def _two_lights(size: int) -> Image.Image:
-    across = Image.linear_gradient("L").rotate(90).resize((size, size))
+@lru_cache(maxsize=8)
+def _two_lights(size: tuple[int, int]) -> Image.Image:
+    across = Image.linear_gradient("L").rotate(90).resize(size)
     warm, cool = _TEMPERATURES["warm"], _TEMPERATURES["cool"]
     strongest = max(*warm, *cool)
     bands = [
-        across.point([round(255 * (w + (c - w) * v / 255) / strongest) for v in range(256)])
+        across.point([_clip(255 * (w + (c - w) * v / 255) / strongest) for v in range(256)])
         for w, c in zip(warm, cool, strict=True)
     ]
     return Image.merge("RGB", bands)

@@ -56,8 +56,8 @@ def _open_front(c: Cloth, gap: float, hem: float, ease: float = 7.0) -> str:
         f"C{ch:.1f} 300 {w:.1f} 318 {w:.1f} 352C{w:.1f} 384 {h:.1f} 404 {h:.1f} 440L{h + (hem - 440) * 0.06:.1f} {hem:.1f}"
         f"L{gap:.1f} {hem:.1f}L{gap:.1f} 330C{gap:.1f} 280 {n - 6:.1f} 210 {n - 3:.1f} 152Z"
     )
-    lit = path(half, c.ink.linear(lighter(c.color, 0.1), darker(c.color, 0.04), 1, 0.6))
-    shaded = path(half, c.ink.linear(darker(c.color, 0.04), darker(c.color, 0.16), 1, 0.6))
+    lit = path(half, lighter(c.color, 0.04))
+    shaded = path(half, darker(c.color, 0.05))
     return shaded + f'<g transform="scale(-1 1)">{lit}</g>' + folds(b, c.color)
 
 
@@ -130,10 +130,7 @@ def _tails(c: Cloth, gap: float, hem: float) -> str:
     h = c.build.hip + 9
     half = f"M{gap:.1f} 430L{h:.1f} 430C{h + 6:.1f} 480 {h + 10:.1f} 540 {h + 12:.1f} {hem:.1f}Q{h - 20:.1f} {hem + 8:.1f} {gap + 10:.1f} {hem + 2:.1f}Z"
     fold = f"M{h - 24:.1f} 460L{h - 18:.1f} {hem - 10:.1f}"
-    return both_sides(
-        path(half, c.ink.linear(c.color, darker(c.color, 0.14)))
-        + line(fold, contrasting(c.color, 0.2), 2)
-    )
+    return both_sides(path(half, darker(c.color, 0.05)) + line(fold, contrasting(c.color, 0.2), 2))
 
 
 _REFLECT, _NEON = "#e9ecea", "#e6e04a"
@@ -141,7 +138,7 @@ _REFLECT, _NEON = "#e9ecea", "#e6e04a"
 
 def _turnout(c: Cloth, o: Outfit) -> None:
     b, n = c.build, c.build.neck
-    o.trunk.append(path(torso(b, "collar", 13, 462), c.ink.soft(c.color)) + folds(b, c.color))
+    o.trunk.append(path(torso(b, "collar", 13, 462), c.color) + folds(b, c.color))
     h, w = b.hip + 12, b.waist + 12
     for y, half in ((282, b.chest + 11), (408, (h + w) / 2 + 2)):
         o.trunk.append(
@@ -163,17 +160,17 @@ def _robe(c: Cloth, o: Outfit) -> None:
     b, n = c.build, c.build.neck
     s, h = b.shoulder + 12, b.hip + 46
     fall = f"M{-s:.1f} 196C{-s - 4:.1f} 300 {-h + 10:.1f} 420 {-h:.1f} 690Q0 716 {h:.1f} 690C{h - 10:.1f} 420 {s + 4:.1f} 300 {s:.1f} 196Z"
-    o.over_legs.append(path(fall, c.ink.soft(c.color)))
+    o.over_legs.append(path(fall, c.color))
     pleats = (
         "M-34 330L-56 690M-12 330L-18 700M34 330L56 690M12 330L18 700M-66 360L-94 680M66 360L94 680"
     )
     o.over_legs.append(line(pleats, contrasting(c.color, 0.22), 2.4, 'stroke-opacity="0.5"'))
-    o.trunk.append(path(torso(b, "collar", 16, 470), c.ink.soft(c.color)))
+    o.trunk.append(path(torso(b, "collar", 16, 470), c.color))
     gathers = f"M-{b.shoulder - 22:.1f} 190L-44 470M-40 204L-22 470M40 204L22 470M{b.shoulder - 22:.1f} 190L44 470"
     o.trunk.append(line(gathers, contrasting(c.color, 0.24), 2.6, 'stroke-opacity="0.55"'))
     o.trunk.append(line("M0 196V690", contrasting(c.color, 0.3), 2.6))
     o.trunk.append(collar(c, "#f6f3ec"))
-    bands = f"M-4 186H-20L-24 262L-2 262ZM4 186H20L24 262L2 262Z"
+    bands = "M-4 186H-20L-24 262L-2 262ZM4 186H20L24 262L2 262Z"
     o.details.append(
         path(bands, c.ink.linear("#ffffff", "#d9d6d2"))
         + line(f"M{-n - 12:.1f} 168L-4 192M{n + 12:.1f} 168L4 192", darker(c.color, 0.1), 4)
@@ -209,7 +206,7 @@ def _overalls(c: Cloth, o: Outfit) -> None:
     bib = f"M-44 246H44L50 330C56 350 {w:.1f} 352 {w:.1f} 364L{h:.1f} 446H{-h:.1f}L{-w:.1f} 364C{-w:.1f} 352 -56 350 -50 330Z"
     strap = f"M{n + 16:.1f} 168L{n + 32:.1f} 174L44 254L28 254Z"
     o.details.append(both_sides(path(strap, darker(c.color, 0.1))))
-    o.details.append(path(bib, c.ink.soft(c.color)))
+    o.details.append(path(bib, c.color))
     o.details.append(
         line(
             "M-40 251H40M-27 276H27V310Q0 322 -27 310ZM0 276V314",
@@ -232,12 +229,12 @@ def _apron(c: Cloth, o: Outfit) -> None:
     bib = f"M-40 232H40C42 290 {w - 10:.1f} 330 {w:.1f} 350L{h:.1f} 446H{-h:.1f}L{-w:.1f} 350C{-w + 10:.1f} 330 -42 290 -40 232Z"
     skirt = f"M{-h:.1f} 440H{h:.1f}L{h + 4:.1f} 604Q0 618 {-h - 4:.1f} 604Z"
     o.over_legs.append(
-        path(skirt, c.ink.linear(c.color, darker(c.color, 0.16)))
+        path(skirt, darker(c.color, 0.06))
         + line("M-40 470L-42 600M36 470L40 602", contrasting(c.color, 0.2), 2)
     )
     straps = f"M-38 236L{-n - 8:.1f} 158M38 236L{n + 8:.1f} 158"
     o.details.append(line(straps, darker(c.color, 0.16), 9))
-    o.details.append(path(bib, c.ink.soft(c.color)))
+    o.details.append(path(bib, c.color))
     pocket = "M-34 372H34V408Q34 418 24 418H-24Q-34 418 -34 408Z"
     o.details.append(
         path(pocket, darker(c.color, 0.08))

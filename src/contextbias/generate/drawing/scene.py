@@ -80,7 +80,9 @@ def _drawn(name: str, palette: int, variant: int, weather: str) -> Image.Image:
         chance("scene", name, palette, variant),
     )
     draw = INTERIORS.get(name) or EXTERIORS[name]
-    return rasterise(ink.document(draw(pen), (0, 0, SIZE, SIZE), _DRAWN_AT)).convert("RGB")
+    return rasterise(ink.document(draw(pen), (0, 0, SIZE, SIZE), _DRAWN_AT, _DRAWN_AT)).convert(
+        "RGB"
+    )
 
 
 @lru_cache(maxsize=32)
@@ -104,4 +106,4 @@ def weather_in_front(weather: str, variant: int, size: int) -> Image.Image | Non
         body = f'<rect width="512" height="512" fill="{paint}"/>'
     else:
         return None
-    return rasterise(ink.document(body, (0, 0, 512, 512), size)).convert("RGBA")
+    return rasterise(ink.document(body, (0, 0, 512, 512), size, size)).convert("RGBA")

@@ -50,6 +50,7 @@ class Ink:
 
     def __init__(self) -> None:
         self._defs: dict[str, str] = {}
+        self._paints: dict[str, str] = {}
 
     def linear(self, start: str, end: str, x2: float = 0.0, y2: float = 1.0) -> str:
         """A linear gradient over the shape's box from (0, 0) to (`x2`, `y2`); returns a paint."""
@@ -81,18 +82,21 @@ class Ink:
 
     def _define(self, tag: str, body: str) -> str:
         key = tag + body
-        if key not in self._defs:
+        if key not in self._paints:
             gap = "" if body.startswith(">") else " "
             name = f"g{len(self._defs)}"
             self._defs[key] = f'<{tag} id="{name}"{gap}{body}</{tag}>'
-        return f"url(#g{list(self._defs).index(key)})"
+            self._paints[key] = f"url(#{name})"
+        return self._paints[key]
 
-    def document(self, body: str, box: tuple[float, float, float, float], size: int) -> str:
-        """The whole SVG: `box` is x, y, width, height in drawing units, `size` is in pixels."""
-        view = " ".join(f"{v:.1f}" for v in box)
+    def document(
+        self, body: str, view: tuple[float, float, float, float], width: int, height: int
+    ) -> str:
+        """The whole SVG: `view` is x, y, width, height in drawing units, the rest is in pixels."""
+        shown = " ".join(f"{v:.3f}" for v in view)
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{view}" width="{size}" '
-            f'height="{size}"><defs>{"".join(self._defs.values())}</defs>{body}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{shown}" width="{width}" '
+            f'height="{height}"><defs>{"".join(self._defs.values())}</defs>{body}</svg>'
         )
 
 
@@ -161,9 +165,9 @@ def limb(
         half = _width(widths, u) / 2
         left.append((x - ty * half, y + tx * half))
         right.append((x + ty * half, y - tx * half))
-    rim = _width(widths, start) / 2
+    rim = _width(widths, start) / 2 if start == 0 else 0.0
     turn = " ".join(f"L{x:.1f} {y:.1f}" for x, y in [*left[1:], *reversed(right)])
-    cap = f"A{rim:.1f} {rim:.1f} 0 0 0 {left[0][0]:.1f} {left[0][1]:.1f}"
+    cap = "" if start else f"A{rim:.1f} {rim:.1f} 0 0 0 {left[0][0]:.1f} {left[0][1]:.1f}"
     return f"M{left[0][0]:.1f} {left[0][1]:.1f}{turn}{cap}Z"
 
 
