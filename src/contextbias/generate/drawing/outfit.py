@@ -102,7 +102,7 @@ def garment_for(word: str) -> str:
     matches = [k for k in (*GARMENTS, *_SYNONYMS) if k in plain]
     if not matches:
         return "shirt"
-    best = max(matches, key=len)
+    best = max(matches, key=lambda word: (len(word), word in _SYNONYMS))
     return _SYNONYMS.get(best, best)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextbias.generate.drawing.items import item_names
 from contextbias.generate.drawing.light import MOODS, TEMPERATURES
 from contextbias.generate.drawing.outfit import GARMENTS
+from contextbias.generate.drawing.settings import settings
 from contextbias.schema.codebook import DIMENSIONS
 
 DRAWING_VERSION = "1"
@@ -15,18 +16,24 @@ def _all_but(name: str, *left_out: str) -> tuple[str, ...]:
     return tuple(w for w in DIMENSIONS[name].vocabulary if w not in left_out)
 
 
+def _background_colors() -> tuple[str, ...]:
+    seen = {c for s in settings().values() for p in s.palettes for c in p.dominant}
+    return tuple(w for w in DIMENSIONS["dominant_colors"].vocabulary if w in seen)
+
+
 def shows() -> dict[str, tuple[str, ...]]:
     """Dimension -> the labels whose presence changes the picture.
 
     Not every framing shows everything: in a tight picture (head and shoulders) trousers, belts and
     hips are outside, and in one that shows less than the whole figure so are shoes and seats. Hair
-    is out of sight under a hijab, a hood or a turban; a mask hides the mouth. ``dominant_colors``
-    follow from the background: see `palette_colors`. ``weather`` shows outdoors only.
+    is out of sight under a hijab, a hood or a turban; a mask hides the mouth. ``weather`` shows
+    outdoors only. ``dominant_colors`` are not drawn as the record says: they follow from the
+    background, and `palette_colors` tells which they are.
     """
     return {
         "mood": MOODS,
         "color_temperature": TEMPERATURES,
-        "dominant_colors": DIMENSIONS["dominant_colors"].vocabulary,
+        "dominant_colors": _background_colors(),
         "weather": ("clear", "sunny", "cloudy", "overcast", "rain", "storm", "snow", "fog"),
         "depth_of_field": ("shallow", "medium", "deep"),
         "framing": ("tight", "medium", "wide"),
