@@ -29,7 +29,7 @@ def test_a_clear_frontal_face_passes() -> None:
         ({"eye_ratio": 0.36}, "profile"),
         ({"nose_offset": 0.45}, "profile"),
         ({"sharpness": 0.14}, "blurred"),
-        ({"flatness": 0.21}, "flat"),
+        ({"flatness": 0.16}, "flat"),
         ({"cheek": (60.0, 0.0, 0.0)}, "color"),  # a grey picture
         ({"cheek": (70.0, 23.0, -8.0)}, "color"),  # purple light
         ({"cheek": (70.0, -20.0, 20.0)}, "color"),  # green paint

@@ -19,8 +19,8 @@ SMALLEST = 44.0
 """Pixels of the longer side of the box (fixed beforehand)."""
 SHARPNESS = 0.15
 """Set on the pictures of docs/local-reader.md."""
-FLATNESS = 0.2
-"""Set on the pictures of docs/local-reader.md: photographs reach 0.15."""
+FLATNESS = 0.15
+"""Set on the pictures of docs/local-reader.md, none of whose photographs is above it."""
 SKIN_CHROMA = (5.0, 52.0)
 """Chroma of skin in photographs; set on the pictures of docs/local-reader.md."""
 SKIN_HUE = (15.0, 85.0)
