@@ -42,7 +42,8 @@ def whole(value: float | None) -> str:
     """A count with thin spaces between thousands."""
     if value is None or not isfinite(value):
         return MISSING
-    return f"{round(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    text = f"{round(value):,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return text.replace("-", _MINUS)
 
 
 def p_value(value: float | None) -> str:

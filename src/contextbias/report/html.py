@@ -124,7 +124,7 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         recoveries=recovered,
         bias=planted.remaining_bias(recovered),
         planted_figure=share_figures.planted_figure(
-            inputs.estimates, name, order, f"{ident}-planted"
+            inputs.estimates, name, order, f"{ident}-recovery"
         ),
     )
 

@@ -83,7 +83,7 @@ const associations = (box, reader) => {
     draw();
   };
   filters.element.addEventListener("input", () => refresh(false));
-  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Labels" });
+  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of labels" });
   scroll.append(make("table", { class: "labels" }, make("thead", {}, make("tr", {}, ...heads)), body));
   box.replaceChildren(filters.element, status, scroll, pager.element);
   refresh(false);

@@ -59,8 +59,9 @@ const fillGallery = (grid, reader, role) => {
     if (generators.length > 1) grid.append(make("h3", {}, vocabulary.generators[generator]));
     for (const condition of conditions) {
       const list = cell(generator, role, condition);
-      const name = conditions.length > 1 ? vocabulary.conditions[condition] : "";
-      const title = make("h4", {}, name, make("span", { class: "soft" }, ` ${shown(generator, role, condition)}`));
+      const name = conditions.length > 1 ? make("h4", {}, vocabulary.conditions[condition]) : null;
+      const part = shown(generator, role, condition);
+      const title = make("div", {}, name, part ? make("p", { class: "soft" }, part) : null);
       const first = conditions.length > 1 ? 6 : 24;
       grid.append(make("div", {}, title, list.length ? thumbs(reader, list, () => "", first) : make("p", { class: "soft" }, "no image")));
     }

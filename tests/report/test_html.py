@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+from tests.report.made_study import MakeStudy, StudyMaker
+
+from contextbias.report import ReportInputs, formats, render
+
+NASTY = "</script><img src=x onerror=alert(1)>\"'&"
+AUDIT = {
+    "generators": ("images",),
+    "roles": ("all",),
+    "conditions": ("CF",),
+    "planted": False,
+    "backend": "local",
+}
+
+
+class Page(HTMLParser):
+    """The elements of a page, its texts outside of scripts, and its embedded data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.data: dict[str, str] = {}
+        self.words: list[str] = []
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "script" and (name := dict(attrs).get("id")):
+            self._inside = name
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside.startswith("data-"):
+            self.data[self._inside] = data
+        elif self._inside not in ("script", "style"):
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def ids(self) -> list[str]:
+        return [value for _, attrs in self.tags if (value := attrs.get("id"))]
+
+
+def page_of(inputs: ReportInputs) -> Page:
+    return Page(render(inputs)["index.html"].decode())
+
+
+def test_the_same_tables_give_the_same_page(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    shuffled = replace(
+        inputs,
+        attributes=inputs.attributes.sample(fraction=1.0, shuffle=True, seed=1),
+        images=inputs.images[::-1],
+    )
+
+    assert render(inputs) == render(inputs)
+    assert Page(render(shuffled)["index.html"].decode()).text == page_of(inputs).text
+
+
+def test_nothing_is_fetched_from_elsewhere(make_study: MakeStudy) -> None:
+    page = page_of(make_study().inputs())
+
+    links = [a.get(name) or "" for _, a in page.tags for name in ("src", "href", "action")]
+    assert [link for link in links if re.match(r"(?i)([a-z]+:)?//|http", link)] == []
+    assert not [tag for tag, attrs in page.tags if tag == "link" or attrs.get("srcset")]
+
+
+def test_ids_are_unique_and_every_reference_leads_somewhere(make_study: MakeStudy) -> None:
+    page = page_of(make_study(readers=("first", "second")).inputs())
+
+    ids = page.ids()
+    assert len(ids) == len(set(ids))
+    for _, attrs in page.tags:
+        href = attrs.get("href") or ""
+        wanted = [href[1:]] if href.startswith("#") else []
+        wanted += [
+            w for name in ("aria-labelledby", "for") for w in (attrs.get(name) or "").split()
+        ]
+        # Headings of dialogs are made when a dialog opens.
+        assert [w for w in wanted if w not in ids and w not in ("drawer-h", "viewer-h")] == []
+
+
+def test_free_text_stays_text(make_study: MakeStudy) -> None:
+    labels = {"items": ("objects", (NASTY, "clipboard")), "mood": ("scene", ("calm", "tense"))}
+    study = make_study(labels=labels, generators=(f"g{NASTY}",), roles=("baker", NASTY))
+    inputs = study.inputs()
+
+    page = page_of(replace(inputs, title=NASTY))
+
+    assert not [tag for tag, _ in page.tags if tag in ("img", "iframe", "object", "b")]
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
+    assert NASTY in page.text
+    names = json.loads(page.data["data-vocabulary"])
+    assert NASTY in names["labels"]
+    prompts = json.loads(page.data["data-pictures"])["prompts"]
+    assert any("</script>" in text for text, _ in prompts)
+
+
+def test_a_simulated_study_says_so_on_top(make_study: MakeStudy) -> None:
+    simulated = page_of(make_study().inputs()).text
+    real = page_of(make_study(planted=False, backend="folder").inputs()).text
+
+    assert simulated.index("Simulated study.") < simulated.index("What was run")
+    assert "Planted against recovered" in simulated
+    assert "Simulated study." not in real
+    assert "Planted against recovered" not in real
+
+
+def test_distinct_contexts_are_stated_by_condition(make_study: MakeStudy) -> None:
+    text = page_of(make_study(prompts_each=3).inputs()).text
+
+    # 3 roles with 3 prompts each; contexts "place 0" to "place 2" are shared by the roles.
+    assert "CF the role alone, no context 9 1 36" in text
+    assert "CA-R with a place or activity of the role 9 3 36" in text
+
+
+def test_readers_have_sections_of_their_own(make_study: MakeStudy) -> None:
+    inputs = make_study(readers=("second", "first")).inputs()
+    other = pl.when(pl.col("reader") == "first").then(pl.col("point") + 0.5)
+    inputs = replace(
+        inputs, estimates=inputs.estimates.with_columns(point=other.otherwise(pl.col("point")))
+    )
+
+    page = page_of(inputs)
+
+    readers = [attrs["data-reader"] for _, attrs in page.tags if "data-reader" in attrs]
+    assert readers == ["r0", "r1"]
+    assert "The finding · read by second" in page.text
+    first, second = (json.loads(page.data[f"data-r{k}-table"]) for k in (0, 1))
+    assert second["prevalence"][0]["p"][0] == pytest.approx(first["prevalence"][0]["p"][0] + 0.5)
+
+
+def test_images_of_one_condition_have_no_empty_sections(make_study: MakeStudy) -> None:
+    page = page_of(make_study(**AUDIT).inputs())
+
+    for absent in ("CA-U", "CCS", "What changes", "Planted", "Distinct contexts", "paper's rule"):
+        assert absent not in page.text
+    for present in ("What the images show", "Bias Intensity by dimension", "Missing data"):
+        assert present in page.text
+    assert "Limits of the reader viewer" in page.text
+
+
+def test_a_study_without_estimates_is_a_page_all_the_same(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+
+    page = page_of(replace(inputs, estimates=inputs.estimates.clear()))
+
+    assert "no image has been read" in page.text
+
+
+def test_undefined_numbers_are_dashes(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    nothing = pl.lit(None, dtype=pl.Float64)
+
+    page = page_of(
+        replace(inputs, estimates=inputs.estimates.with_columns(point=nothing, low=nothing))
+    )
+
+    assert "No contrast between conditions could be estimated" in page.text
+    assert {"None", "nan", "NaN"} & set(page.text.split()) == set()
+
+
+def test_every_number_with_decimals_is_one_of_the_estimates(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    text = page_of(inputs).text
+    body = text[text.index("The finding") : text.index("Method in brief")]
+
+    values = {
+        value
+        for column in ("point", "low", "high")
+        for value in inputs.estimates[column].drop_nulls().unique()
+    }
+    known = {
+        re.sub(r"[+−%]", "", write(value))
+        for value in values
+        for write in (formats.plain, formats.signed, formats.percent)
+    }
+    axis_ticks = {"0.0", "0.1", "0.2", "0.4", "0.6", "0.8", "1.0", "0.05", "0.10", "0.15", "0.00"}
+    printed = set(re.findall(r"\d+\.\d+", body))
+    assert printed - axis_ticks - known == set()
+    assert len(printed & known) > 10
+
+
+def test_the_script_is_allowed_by_its_hash_only(make_study: MakeStudy) -> None:
+    page = render(make_study().inputs())["index.html"].decode()
+
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]+'", policy)
+    assert "http" not in policy
+
+
+def test_links_to_tables_match_the_files(make_study: MakeStudy) -> None:
+    files = render(make_study().inputs())
+    page = Page(files["index.html"].decode())
+
+    linked = {a["href"] for _, a in page.tags if (a.get("href") or "").startswith("tables/")}
+    assert linked == {name for name in files if name.startswith("tables/")}
+
+
+def test_strict_leads_with_equal_support(make_study: MakeStudy) -> None:
+    def headings(study: StudyMaker, preset: str) -> list[str]:
+        inputs = study.inputs()
+        estimates = inputs.estimates.with_columns(preset=pl.lit(preset))
+        text = page_of(replace(inputs, estimates=estimates)).text
+        return re.findall(r"(Pooled over roles|Within roles, then averaged) (?:labels|one)", text)
+
+    assert headings(make_study(), "paper")[0] == "Pooled over roles"
+    assert headings(make_study(), "strict")[0] == "Within roles, then averaged"

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from tests.report.made_study import MakeStudy, frame_of
+
+from contextbias.report.missing import failed_images, missing_view
+from contextbias.tables import EstimateRow
+
+
+def gone(condition: str, dimension: str, reason: str, count: int, n: int = 10) -> dict[str, Any]:
+    return {
+        "estimand": "missing", "generator": "g", "condition": condition, "dimension": dimension,
+        "label": reason, "point": float(count), "n": n,
+    }  # fmt: skip
+
+
+def images(role: str, condition: str, n: int) -> dict[str, Any]:
+    return {
+        "estimand": "images", "generator": "g", "role": role, "condition": condition, "n": n,
+    }  # fmt: skip
+
+
+def frame(*rows: dict[str, Any]) -> pl.DataFrame:
+    cells = [images("baker", "CF", 10), images("baker", "CA-U", 10), images("judge", "CF", 3)]
+    read = {"estimand": "prevalence", "generator": "g", "role": "baker", "label": "calm"}
+    return frame_of(EstimateRow, [*cells, *rows, read | {"dimension": "mood", "condition": "CF"}])
+
+
+def test_reasons_stand_by_cell_the_most_frequent_first() -> None:
+    view = missing_view(
+        frame(gone("CF", "pose", "refused", 1), gone("CF", "pose", "unknown", 3)), ["g"]
+    )
+
+    assert view.columns == (("g", "CF"), ("g", "CA-U"))
+    ((name, cells),) = view.rows
+    assert name == "pose"
+    assert cells[0].reasons == (("unknown", "3"), ("refused", "1"))
+    assert cells[0].fill == 40.0
+    assert cells[1].reasons == ()
+    assert view.sizes == ("10", "")
+
+
+def test_dimensions_are_sorted_into_unreadable_unanswered_and_complete() -> None:
+    view = missing_view(
+        frame(
+            gone("CF", "weather", "not_readable", 10),
+            gone("CA-U", "weather", "not_readable", 10),
+            gone("CF", "pose", "unknown", 10),
+            gone("CA-U", "pose", "unknown", 9),
+            gone("CA-U", "pose", "refused", 1),
+        ),
+        ["g"],
+    )
+
+    assert view.unreadable == ("weather",)
+    assert view.unanswered == ("pose",)
+    assert view.complete == ("mood",)
+    assert view.rows == ()
+
+
+def test_a_role_without_images_in_a_condition_is_named() -> None:
+    view = missing_view(frame(), ["g"])
+
+    assert view.left_out == ("judge (g): no image in CA-U",)
+    assert view.counts == (("baker", ("10", "10")), ("judge", ("3", "0")))
+
+
+def test_images_without_a_file_are_listed_with_the_reason(make_study: MakeStudy) -> None:
+    (row,) = failed_images(make_study().inputs().images)
+
+    assert (row.generator, row.status, row.reason) == ("steady", "corrupt", "cut off")
