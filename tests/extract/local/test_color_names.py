@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contextbias.extract.local.color_names import NAMED, name_colors, to_lab
@@ -57,6 +57,7 @@ def test_greys_are_white_gray_or_black_in_order_of_lightness(level: int) -> None
 
 
 @given(st.floats(0, 100), st.floats(-128, 127), st.floats(-128, 127))
+@example(50.0, 40.0, -1e-30)  # a hue of 360.0 after rounding
 def test_every_color_has_a_name(light: float, a: float, b: float) -> None:
     assert 0 <= name_colors(np.array([[light, a, b]], dtype=np.float32))[0] < len(NAMED)
 

@@ -8,6 +8,8 @@ yellow, so they are never given.
 
 from __future__ import annotations
 
+import math
+
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,7 @@ _HUES = (
     (222.0, "teal"),
     (307.0, "blue"),
     (343.0, "purple"),
-    (360.0, "pink"),
+    (math.inf, "pink"),  # a hue just below 0 is 360.0 after the modulus
 )
 
 
