@@ -6,6 +6,7 @@ from contextbias.generate.drawing import body
 from contextbias.generate.drawing.figure import figure
 from contextbias.generate.drawing.frames import Frame
 from contextbias.generate.drawing.items import Item
+from contextbias.generate.drawing.layers import Bounds
 from contextbias.generate.drawing.look import Look
 from contextbias.generate.drawing.svg import Ink, box, darker, lighter, line, moved, oval
 
@@ -19,6 +20,23 @@ class Ledge:
         self.half = frame.size / 2
         self.y = frame.bottom - 0.095 * frame.size
         self.scale = 0.62 if frame.lift else 0.92
+        self.bottom = frame.bottom
+
+    def bounds(self, items: list[Item], side: int) -> Bounds:
+        """What the things on the ledge take of the picture."""
+        small = [i for i in items if not i.big][:4]
+        near = {side * (1 if index % 2 == 0 else -1) for index in range(len(small))}
+        edge = 2 * self.half
+        return Bounds(
+            -edge if -1 in near else 0.0,
+            edge if 1 in near else 0.0,
+            self.y - self.scale * _highest(small) - 8,
+            self.bottom,
+        )
+
+
+def _highest(items: list[Item]) -> float:
+    return max(90.0 if i.lay else i.foot + 130.0 for i in items)
 
 
 def bystander(ink: Ink, look: Look, frame: Frame, side: int) -> str:

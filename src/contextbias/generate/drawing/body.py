@@ -31,6 +31,9 @@ HEAD_Y = 66.0
 HIGHEST = -82.0
 """Above every hat and hairstyle."""
 
+LOW_TOP = -24.0
+"""Above flat hair, tilted heads included."""
+
 FLOOR = 740.0
 """Where a standing person's soles are."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +19,9 @@ from contextbias.generate.drawing.arrangement import (
 from contextbias.generate.drawing.figure import figure
 from contextbias.generate.drawing.frames import Frame, frame_for
 from contextbias.generate.drawing.items import Item, known_items, painted
+from contextbias.generate.drawing.layers import Bounds, paste, person_bounds
 from contextbias.generate.drawing.look import Look, chance, look_of, people_in
-from contextbias.generate.drawing.scene import background, rasterise, weather_in_front
+from contextbias.generate.drawing.scene import background, weather_in_front
 from contextbias.generate.drawing.settings import palette_for, setting_for
 from contextbias.generate.drawing.svg import Ink, lighter, moved, oval
 from contextbias.schema.codebook import UNKNOWN
@@ -59,9 +59,9 @@ def draw(
         weather=weather,
         framing=frame.name,
         depth=depth,
+        temperature=temperature,
         size=size,
     )
-    picture = light.tinted(picture, temperature)
     wood = palette_for(place, setting, seed).wood
     _draw_foreground(picture, _cast(record, role, seed, frame), frame, wood, temperature)
     veil = weather_in_front(weather, seed % 3, size)
@@ -145,14 +145,30 @@ def _draw_foreground(
         parts.append(_person(ink, cast, frame))
     if frame.whole:
         parts.append(side_table(ink, placed, wood, -cast.side))
-    crowd = bool(placed) or len(cast.looks) > 1
-    reach = frame.size if crowd else _reach(cast)
-    top = frame.top if _tall(cast) else body.HIGHEST
     people = "".join(parts)
     if people:
-        _paste(picture, ink, people, frame, cast.shift, (reach, top, frame.bottom), temperature)
+        paste(picture, ink, people, frame, cast.shift, _bounds(cast, frame), temperature)
     if not frame.whole and any(not i.big for i in placed):
         _paste_ledge(picture, cast, frame, wood, temperature)
+
+
+def _bounds(cast: _Cast, frame: Frame) -> Bounds:
+    """What people, and the things that stand on the floor, take of the picture."""
+    around = Bounds(0.0, 0.0, frame.bottom, frame.bottom)
+    if cast.looks:
+        around = person_bounds(cast.looks[0], cast.held, frame)
+    big = sum(i.big for i in cast.placed)
+    table = frame.whole and len(cast.placed) > big
+    sides = {cast.side} if big else set()
+    if table or len(cast.looks) > 1:
+        sides.add(-cast.side)
+    if big > 1:
+        sides = {1, -1}
+    for side in sides:
+        top = 60.0 if frame.whole else frame.top
+        edge = frame.size * side
+        around = around.joined(Bounds(min(edge, 0), max(edge, 0), top, frame.bottom))
+    return around
 
 
 def _paste_ledge(
@@ -168,8 +184,7 @@ def _paste_ledge(
         picture.paste(light.tinted(strip, temperature), (0, top))
     ink = Ink()
     things = ledge_items([painted(ink, item) for item in cast.placed], ledge, cast.side)
-    bounds = (frame.size, ledge.y - 170, frame.bottom)
-    _paste(picture, ink, things, frame, 0.0, bounds, temperature)
+    paste(picture, ink, things, frame, 0.0, ledge.bounds(cast.placed, cast.side), temperature)
 
 
 def _person(ink: Ink, cast: _Cast, frame: Frame) -> str:
@@ -183,51 +198,3 @@ def _person(ink: Ink, cast: _Cast, frame: Frame) -> str:
     down = body.FLOOR - body.SITTING_FLOOR if look.pose == "sitting" else 0.0
     shadow = oval(14, body.FLOOR - 2, 150, 20, ink.glow("#1d1630", 0.55))
     return shadow + (moved(drawn, 0, down) if down else drawn)
-
-
-def _reach(cast: _Cast) -> float:
-    """Half the width that the person takes, with what they hold."""
-    look = cast.looks[0] if cast.looks else None
-    half = body.build_of(look).shoulder + 62 if look else 0.0
-    if look and look.pose == "hands_on_hips":
-        half += 34
-    return half + (150 if cast.held else 0)
-
-
-def _tall(cast: _Cast) -> bool:
-    return cast.held is not None and cast.held.hold == "grip"
-
-
-def _paste(
-    picture: Image.Image,
-    ink: Ink,
-    drawn: str,
-    frame: Frame,
-    shift: float,
-    bounds: tuple[float, float, float],
-    temperature: str,
-) -> None:
-    """Render only the part of the frame that is drawn on, and paste it.
-
-    Args:
-        picture: What is pasted on.
-        ink: The gradients of `drawn`.
-        drawn: SVG in figure units.
-        frame: Which part of the figure's plane the picture shows.
-        shift: The figure's distance from the middle.
-        bounds: Half width, top and bottom of what is drawn, figure units.
-        temperature: Of the light; people take half of it, so that skin stays skin.
-    """
-    size = picture.width
-    scale = size / frame.size
-    reach, top, bottom = bounds
-    middle = size / 2 + shift * scale
-    left = max(0, math.floor(middle - reach * scale))
-    right = min(size, math.ceil(middle + reach * scale))
-    upper = max(0, math.floor((top - frame.top) * scale))
-    lower = min(size, math.ceil((bottom - frame.top) * scale))
-    width, height = right - left, lower - upper
-    view = ((left - middle) / scale, frame.top + upper / scale, width / scale, height / scale)
-    layer = rasterise(ink.document(drawn, view, width, height))
-    layer = light.shaped(layer, temperature)
-    picture.paste(layer, (left, upper), layer)

@@ -14,7 +14,7 @@ _ON_PEOPLE = 0.40
 
 # Mood -> (brightness, contrast, saturation, darkness of the corners).
 _MOODS = {
-    "calm": (1.0, 1.0, 1.0, 0.10),
+    "calm": (1.0, 1.0, 1.0, 0.0),
     "joyful": (1.07, 1.04, 1.22, 0.0),
     "dramatic": (0.90, 1.32, 1.0, 0.62),
     "melancholic": (0.90, 0.90, 0.42, 0.28),
@@ -50,7 +50,7 @@ def in_mood(image: Image.Image, mood: str) -> Image.Image:
         image = ImageEnhance.Color(image).enhance(saturation)
     if brightness != 1.0 or contrast != 1.0:
         image = image.point(_mood_curve(brightness, contrast))
-    return ImageChops.multiply(image, _vignette(image.width, corners)) if corners else image
+    return ImageChops.multiply(image, vignette(image.width, corners)) if corners else image
 
 
 def _clip(value: float) -> int:
@@ -86,7 +86,8 @@ def _smooth(t: float) -> float:
 
 
 @lru_cache(maxsize=16)
-def _vignette(size: int, corners: float) -> Image.Image:
+def vignette(size: int, corners: float) -> Image.Image:
+    """A factor image that is dark towards the corners by up to about `corners`."""
     radial = Image.radial_gradient("L").point(
         [round(255 * (1 - corners * max(0.0, v / 255 - 0.42) ** 1.4 * 1.6)) for v in range(256)]
     )

@@ -6,17 +6,19 @@ import io
 from functools import lru_cache
 
 import resvg_py
-from PIL import Image, ImageFilter, ImageOps
+from PIL import Image, ImageChops, ImageFilter, ImageOps
 
+from contextbias.generate.drawing import light
 from contextbias.generate.drawing.exteriors import EXTERIORS
 from contextbias.generate.drawing.interiors import INTERIORS
 from contextbias.generate.drawing.look import chance
 from contextbias.generate.drawing.props import SIZE, Pen
-from contextbias.generate.drawing.settings import Setting, settings
+from contextbias.generate.drawing.settings import Setting, palette_for, settings
 from contextbias.generate.drawing.svg import Ink, line, oval
 
-_LOOKS = 3
-_DRAWN_AT = 640
+_LAYOUTS = 2
+_DRAWN_AT = 576
+_CORNERS = 0.12
 
 # Framing -> the part of the background that is seen: left, top, right, bottom in its own units.
 _WINDOWS = {
@@ -45,27 +47,51 @@ def background(
     weather: str,
     framing: str,
     depth: str,
+    temperature: str,
     size: int,
 ) -> Image.Image:
-    """The picture without anybody in it: RGB, `size` pixels square."""
+    """The picture without anybody in it: RGB, `size` pixels square; a copy to draw on.
+
+    A location has few looks (palette, layout, side), so that most pictures find theirs drawn.
+    """
     luck = chance("background", location, seed)
-    variant, mirrored = luck.randrange(_LOOKS), luck.random() < 0.5
-    palette = chance("palette", location, seed).randrange(len(setting.palettes))
-    whole = _drawn(setting.name, palette, variant, weather)
-    scale = _DRAWN_AT / SIZE
-    left, top, right, bottom = (v * scale for v in _WINDOWS[framing])
-    window = (left, top, right, bottom)
+    palette = setting.palettes.index(palette_for(setting, location, seed))
+    layout = luck.randrange(_LAYOUTS) if setting.indoor else 0
+    mirrored = chance("mirror", location, palette, layout).random() < 0.5
+    view = _viewed(setting.name, palette, layout, weather, framing, depth, mirrored, size)
+    return light.tinted(view, temperature) if temperature != "neutral" else view.copy()
+
+
+@lru_cache(maxsize=96)
+def _viewed(
+    name: str,
+    palette: int,
+    layout: int,
+    weather: str,
+    framing: str,
+    depth: str,
+    mirrored: bool,
+    size: int,
+) -> Image.Image:
+    whole = _drawn(name, palette, layout, weather)
+    left, top, right, bottom = (v * _DRAWN_AT / SIZE for v in _WINDOWS[framing])
     factor, radius = _BLURS.get(depth, (1, 0.0))
     small = max(size // factor, 1)
-    view = whole.resize((small, small), Image.Resampling.BILINEAR, box=window, reducing_gap=2.0)
+    view = whole.resize(
+        (small, small),
+        Image.Resampling.BICUBIC,
+        box=(left, top, right, bottom),
+        reducing_gap=2.0,
+    )
     if radius:
-        view = view.filter(ImageFilter.GaussianBlur(radius * small * factor / 512))
+        view = view.filter(ImageFilter.GaussianBlur(radius * size / 512))
         view = view.resize((size, size), Image.Resampling.BICUBIC)
-    return ImageOps.mirror(view) if mirrored else view
+    view = ImageOps.mirror(view) if mirrored else view
+    return ImageChops.multiply(view, light.vignette(size, _CORNERS))
 
 
 @lru_cache(maxsize=64)
-def _drawn(name: str, palette: int, variant: int, weather: str) -> Image.Image:
+def _drawn(name: str, palette: int, layout: int, weather: str) -> Image.Image:
     setting = settings()[name]
     paints = setting.palettes[palette]
     ink = Ink()
@@ -77,7 +103,7 @@ def _drawn(name: str, palette: int, variant: int, weather: str) -> Image.Image:
         paints.second,
         paints.wood,
         weather,
-        chance("scene", name, palette, variant),
+        chance("scene", name, palette, layout),
     )
     draw = INTERIORS.get(name) or EXTERIORS[name]
     return rasterise(ink.document(draw(pen), (0, 0, SIZE, SIZE), _DRAWN_AT, _DRAWN_AT)).convert(
