@@ -37,11 +37,10 @@ LEVELS: dict[str, int] = {
     "registry": 3,
     "worklist": 4,
     **dict.fromkeys(STAGES, 5),
-    "selection": 6,
     "pipeline": 7,
     "cli": 8,
 }
-KNOW_ALL_STAGES = {"selection", "pipeline", "cli"}
+KNOW_ALL_STAGES = {"pipeline", "cli"}
 
 # Which calls write in a study, and who may make them.
 WRITERS = {

@@ -2,6 +2,6 @@
 
 from contextbias.report.html import render
 from contextbias.report.inputs import ReportInputs, RunFacts
-from contextbias.report.stage import build, inputs_of
+from contextbias.report.stage import inputs_of
 
-__all__ = ["ReportInputs", "RunFacts", "build", "inputs_of", "render"]
+__all__ = ["ReportInputs", "RunFacts", "inputs_of", "render"]

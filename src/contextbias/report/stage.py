@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from contextbias import __version__
 from contextbias.errors import StudyError
-from contextbias.report.html import render
 from contextbias.report.inputs import ReportInputs, RunFacts
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.tables import ImageRow
@@ -17,22 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from contextbias.store import Study
-
-
-def build(study: Study, fingerprint: str = "") -> Path:
-    """Write report/index.html and report/tables/*.csv of a study that has been measured.
-
-    Args:
-        study: Open for writing.
-        fingerprint: What the report was made from, kept so that a second run can tell.
-
-    Returns:
-        Path of the page.
-
-    Raises:
-        StudyError: The study has no estimates yet.
-    """
-    return study.write_report(render(inputs_of(study)), fingerprint)
 
 
 def inputs_of(study: Study) -> ReportInputs:
@@ -76,7 +59,6 @@ def _facts(study: Study, estimates: pl.DataFrame, images: list[ImageRow]) -> Run
     generators = [g for g in study.generators() if (g.generator, g.fingerprint) in used]
     readers = [r for r in study.readers() if (r.reader, r.fingerprint) in reading]
     dates = [image.created_at for image in images] + [row.created_at for row in readings]
-    backends = {entry.backend for entry in (*config.generators, *config.readers)}
     return RunFacts(
         generators=sorted(generators, key=lambda row: place(row.generator)),
         readers=sorted(readers, key=lambda row: place(row.reader)),
@@ -89,7 +71,6 @@ def _facts(study: Study, estimates: pl.DataFrame, images: list[ImageRow]) -> Run
         version=__version__,
         made_at=max(dates, default=""),
         seeds=_seeds(study),
-        simulated="simulated" in backends,
     )
 
 
