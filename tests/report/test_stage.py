@@ -8,7 +8,7 @@ from tests import rows
 from tests.report.made_study import frame_of
 
 from contextbias.errors import StudyError
-from contextbias.report import build, inputs_of
+from contextbias.report import inputs_of, render
 from contextbias.store import Study
 from contextbias.tables import AttributeRow, EstimateRow
 
@@ -43,7 +43,7 @@ def study(tmp_path: Path) -> Study:
 
 def test_a_study_without_estimates_is_told_what_to_run(study: Study) -> None:
     with study, pytest.raises(StudyError, match="contextbias measure"):
-        build(study)
+        inputs_of(study)
 
 
 def test_only_measured_images_and_their_settings_are_shown(study: Study) -> None:
@@ -58,17 +58,16 @@ def test_only_measured_images_and_their_settings_are_shown(study: Study) -> None
         study.write_estimates(frame_of(EstimateRow, [number]), "e")
 
         inputs = inputs_of(study)
-        page = build(study, "made from these")
+        page = study.write_report(render(inputs))
 
-        assert study.fingerprint("report") == "made from these"
     assert [image.image_id for image in inputs.images] == ["i1"]
     assert Path(str(inputs.images[0].path)).is_file()
     assert [prompt.prompt_id for prompt in inputs.prompts] == ["p1"]
     assert [row.fingerprint for row in inputs.facts.generators] == ["f1"]
     assert inputs.facts.preset == "strict"
-    assert inputs.facts.simulated
     assert page == study.root / "report" / "index.html"
     text = page.read_text("utf-8")
     assert "Two nurses" in text
+    assert "Simulated study." in text
     assert "../images/i1.png" in text
     assert (page.parent / "tables" / "associations.csv").is_file()

@@ -1,4 +1,4 @@
-"""The report stage: from an open study to its page."""
+"""The report stage's input: what an open study says, gathered for the page."""
 
 from __future__ import annotations
 

@@ -1,0 +1,125 @@
+"""The stages that cost nothing: canonicalise, measure, report. Each is rewritten whole, or left.
+
+A stage compares what it was made from with what is there now, and does nothing when it is the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from contextbias import __version__
+from contextbias.errors import ConfigError, InputError
+from contextbias.ids import content_hash
+from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.selection import Wanted
+from contextbias.schema import CODEBOOK_VERSION
+from contextbias.store import Study
+from contextbias.tables import ImageRow, ReadingRow
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from contextbias.canonicalise import LabelMapping
+
+
+def canonicalise(wanted: Wanted, _: Options) -> Done:
+    """Turn readings into attributes.
+
+    Raises:
+        InputError: There is no reading.
+    """
+    from contextbias.canonicalise import to_attributes
+
+    study = wanted.study
+    images = wanted.images()
+    readings = wanted.readings(images)
+    if not readings:
+        raise InputError(f"{study.root} has no reading", "run the extract stage first")
+    mapping = _mapping(study, readings)
+    fingerprint = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
+    if study.fingerprint("attributes") == fingerprint:
+        return Done("canonicalise", 0, "nothing to do")
+    frame = to_attributes(images, readings, list(wanted.reader_rows.values()), mapping)
+    study.write_mapping(mapping.to_json())
+    study.write_attributes(frame, fingerprint)
+    return Done("canonicalise", frame.height, f"{frame.height:,} facts")
+
+
+def _mapping(study: Study, readings: list[ReadingRow]) -> LabelMapping:
+    from contextbias.canonicalise import LabelMapping, pass_through
+
+    name = study.config.canonicalise.mapping
+    if name == "pass-through":
+        return pass_through(readings)
+    path = study.root / name
+    if not path.is_file():
+        raise ConfigError(f"canonicalise.mapping: there is no file {path}", "correct the path")
+    return LabelMapping.from_json(path.read_bytes(), where=str(path))
+
+
+def _attributes_fingerprint(
+    wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow], mapping: str
+) -> str:
+    rows = [[i.image_id, i.attempt, i.status, i.path] for i in images]
+    read = [[r.reading_id, r.attempt, r.status] for r in readings]
+    readers = [row.fingerprint for row in wanted.reader_rows.values()]
+    return content_hash(["attributes", __version__, CODEBOOK_VERSION, mapping, readers, rows, read])
+
+
+def measure(wanted: Wanted, options: Options) -> Done:
+    """Turn attributes into estimates.
+
+    Raises:
+        InputError: There are no attributes.
+    """
+    from contextbias.measure import measure as make_estimates
+
+    study = wanted.study
+    attributes = study.attributes()
+    if attributes is None:
+        raise InputError(f"{study.root} has no attributes", "run the canonicalise stage first")
+    section = study.config.measure
+    settings: dict[str, Any] = section.model_dump() | {"seed": study.config.study.seed}
+    if options.preset is not None:
+        settings["preset"] = options.preset
+    sources = [study.fingerprint("attributes"), study.fingerprint("planted")]
+    fingerprint = content_hash(["estimates", __version__, settings, sources])
+    if study.fingerprint("estimates") == fingerprint:
+        return Done("measure", 0, "nothing to do")
+    readable = {row.reader: row.readable for row in wanted.reader_rows.values()}
+    frame = make_estimates(
+        attributes, _planted(study), readable=readable, codebook=CODEBOOK_VERSION, **settings
+    )
+    study.write_estimates(frame, fingerprint)
+    return Done("measure", frame.height, f"{frame.height:,} estimates")
+
+
+def _planted(study: Study) -> pl.DataFrame | None:
+    from contextbias.canonicalise import LabelMapping, canonical_planted
+
+    frame = study.planted()
+    if frame is None:
+        return None
+    mapping = LabelMapping.from_json((study.root / "derived/mapping.json").read_bytes())
+    return canonical_planted(frame, mapping)
+
+
+def report(wanted: Wanted, _: Options) -> Done:
+    """Write the report.
+
+    Raises:
+        InputError: There are no estimates.
+    """
+    from contextbias.report import inputs_of, render
+
+    study = wanted.study
+    if study.estimates() is None:
+        raise InputError(f"{study.root} has no estimates", "run the measure stage first")
+    sources = [study.fingerprint("estimates"), study.fingerprint("attributes")]
+    config = study.config.model_dump(mode="json", exclude={"run"})
+    fingerprint = content_hash(["report", __version__, sources, config])
+    if study.fingerprint("report") == fingerprint:
+        return Done("report", 0, "nothing to do")
+    files = render(inputs_of(study))
+    study.write_report(files, fingerprint)
+    return Done("report", len(files), f"{len(files)} files")

@@ -1,0 +1,35 @@
+"""How one run differs from the whole of the study, and what a stage says it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from contextbias.progress import Progress, Silent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How one run differs from the whole of the study."""
+
+    limit: int | None = None
+    """At most this many new images, and this many new readings."""
+    roles: frozenset[str] | None = None
+    """Only these roles are generated and read."""
+    generators: frozenset[str] | None = None
+    """Only these generators are run and read."""
+    preset: str | None = None
+    """Overrides ``[measure] preset``."""
+    progress: Progress = field(default_factory=Silent)
+    """Who is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What one stage did."""
+
+    stage: str
+    """Name of the stage."""
+    new: int
+    """Rows made, or files written; 0 when there was nothing to do."""
+    note: str
+    """One line for the user."""

@@ -1,0 +1,81 @@
+"""How far a study is, and what did not end well. Changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from contextbias.pipeline.selection import Wanted
+from contextbias.store import Study
+from contextbias.tables import OK, ImageRow
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One item that did not end well."""
+
+    stage: str
+    """``generate`` or ``extract``."""
+    status: str
+    """``corrupt``, ``blocked``, ``error`` …"""
+    what: str
+    """File, or generator and prompt."""
+    reason: str
+    """In words."""
+
+
+def failures(study: Study) -> list[Failure]:
+    """Items whose latest attempt failed.
+
+    What a model said is data, not a failure: a refusal, an answer that was cut off or is off schema
+    is missing with its reason, and is not listed.
+    """
+    wanted = Wanted(study)
+    images = wanted.images()
+    named = {image.image_id: _name_of(image) for image in images}
+    bad_images = [
+        Failure("generate", i.status, _name_of(i), i.reason or "") for i in images if i.status != OK
+    ]
+    bad_readings = [
+        Failure("extract", r.status, f"{named[r.image_id]} by {r.reader}", r.reason or "")
+        for r in wanted.readings(images)
+        if r.status in ("corrupt", "error")
+    ]
+    return bad_images + bad_readings
+
+
+def status(study: Study) -> dict[str, Any]:
+    """How far a study is: counts by stage, what is missing, and whether derived files are there."""
+    wanted = Wanted(study)
+    images = wanted.images()
+    readings = wanted.readings(images)
+    ok = sum(image.status == OK for image in images)
+    imported = sum(image.image_id not in wanted.image_ids for image in images)
+    return {
+        "name": study.config.study.name,
+        "folder": str(study.root),
+        "prompts": len(wanted.prompts),
+        "images": {
+            "wanted": len(wanted.image_ids) + imported,
+            **_by_status(image.status for image in images),
+        },
+        "readings": {
+            "wanted": ok * len(study.config.readers),
+            **_by_status(reading.status for reading in readings),
+        },
+        "kept_but_not_used": study.counts()["images"] - len(images),
+        "attributes": study.fingerprint("attributes") is not None,
+        "estimates": study.fingerprint("estimates") is not None,
+        "report": str(study.report_path) if study.report_path.is_file() else None,
+    }
+
+
+def _by_status(statuses: Any) -> dict[str, int]:
+    return dict(sorted(Counter(statuses).items()))
+
+
+def _name_of(image: ImageRow) -> str:
+    if image.path is not None:
+        return image.path
+    return f"{image.generator}/{image.condition}/{image.role}/{image.variant}/{image.seed}"
