@@ -107,7 +107,6 @@ class StudyMaker:
             version="0.1.0",
             made_at="2026-01-02T03:04:05Z",
             seeds="2 images a prompt",
-            simulated=self.planted,
         )
 
     def _prompts(self) -> Iterable[Prompt]:

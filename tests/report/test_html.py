@@ -120,6 +120,27 @@ def test_a_simulated_study_says_so_on_top(make_study: MakeStudy) -> None:
     assert "Planted against recovered" not in real
 
 
+def test_only_the_simulated_part_of_a_study_is_called_so(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    steady, adaptive = inputs.facts.generators
+    real = replace(steady, backend="folder")
+
+    mixed = replace(inputs.facts, generators=[real, adaptive])
+    reader_only = replace(inputs.facts, generators=[real, replace(adaptive, backend="folder")])
+
+    assert "The pictures of adaptive do not come" in page_of(replace(inputs, facts=mixed)).text
+    assert "Simulated reader." in page_of(replace(inputs, facts=reader_only)).text
+
+
+def test_roles_in_one_condition_are_chosen_between(make_study: MakeStudy) -> None:
+    page = page_of(make_study(conditions=("CF",), planted=False, backend="folder").inputs())
+
+    choices = [attrs["data-choice"] for _, attrs in page.tags if "data-choice" in attrs]
+    assert "r0-labels" in choices
+    assert "adaptive · nurse" in page.text
+    assert "Most frequent label" not in page.text
+
+
 def test_distinct_contexts_are_stated_by_condition(make_study: MakeStudy) -> None:
     text = page_of(make_study(prompts_each=3).inputs()).text
 

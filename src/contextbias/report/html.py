@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -73,8 +74,11 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         inputs give the same bytes.
     """
     tables = csv_files(inputs.estimates)
-    views = _reader_views(inputs)
-    thumbnails = embed(inputs.images, budget=inputs.thumbnail_budget)
+    with ThreadPoolExecutor(max_workers=1) as aside:
+        # Decoding images and drawing charts both release the interpreter's lock.
+        embedding = aside.submit(embed, inputs.images, budget=inputs.thumbnail_budget)
+        views = _reader_views(inputs)
+        thumbnails = embedding.result()
     context = {
         "inputs": inputs,
         "facts": inputs.facts,

@@ -47,8 +47,6 @@ class RunFacts:
     same tables give the same page."""
     seeds: str
     """How seeds were chosen, in words."""
-    simulated: bool
-    """True when any generator or reader of the study is simulated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
