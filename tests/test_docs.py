@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import re
 import socket
 import tomllib
@@ -18,6 +20,7 @@ from tests.conftest import CHECKOUT
 from contextbias import __version__
 from contextbias.cli.init import template_text
 from contextbias.cli.main import app
+from contextbias.measure.counts import consistency_csv
 from contextbias.pipeline import STAGES, Options, run
 from contextbias.store import Study
 from contextbias.tables import MISSING_REASONS, EstimateRow
@@ -175,6 +178,21 @@ def _estimates(folder: Path) -> pl.DataFrame:
         estimates = study.estimates()
     assert estimates is not None
     return estimates
+
+
+def test_the_tutorial_shows_what_consistency_gives() -> None:
+    tutorial = (DOCS / "tutorial.md").read_text("utf-8")
+    assert (DOCS / "examples/counts.csv").read_text("utf-8") in tutorial
+    result = consistency_csv(DOCS / "examples/counts.csv")
+    for row in csv.DictReader(io.StringIO(result)):
+        if row["generator"] != "mean":
+            numbers = [float(row[name]) for name in ("prevalence_pct", "range_pp", "ccs")]
+            prevalence, spread, ccs = numbers
+            p, q = (f"{float(row[name]):.2g}" for name in ("p", "q"))
+            line = next(x for x in tutorial.splitlines() if x.startswith(f"| {row['label']} |"))
+            assert line.startswith(f"| {row['label']} | {prevalence:.2f} | {spread:.2f} | {p[:3]}")
+            assert f" | {q[:3]}" in line
+            assert f" | {ccs:.3g} | {row['invariant']} | {row['verdict']} |" in line
 
 
 # ---- project files
