@@ -175,7 +175,10 @@ def test_weather_shows_outdoors_only() -> None:
         ("construction site", "construction"),
         ("bus stop", "bus_stop"),
         ("airplane cabin", "cabin"),
-        ("fire station", "factory"),
+        ("fire station", "fire_station"),
+        ("burning building", "burning_building"),
+        ("woodworking shop", "workshop"),
+        ("courtroom", "courtroom"),
         ("Coffee Shop", "cafe"),
         ("an unheard-of nook", "room"),
         ("carpet", "room"),  # not "car": keywords are whole words

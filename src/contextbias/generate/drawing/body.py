@@ -134,8 +134,15 @@ class Arm(NamedTuple):
     """Degrees that the hand is turned; 0 hangs down."""
 
 
-def arm_for(b: Build, kind: str, lift: float = 0.0) -> Arm:
-    """The posture of an arm on the right side of the picture; `lift` raises a working hand."""
+def arm_for(b: Build, kind: str, lift: float = 0.0, apart: float = 0.0) -> Arm:
+    """The posture of an arm on the right side of the picture.
+
+    Args:
+        b: Build of the person.
+        kind: Name of the posture.
+        lift: How far a working hand is raised.
+        apart: Half the distance of two hands that hold something between them.
+    """
     s, up = b.shoulder, lift
     return {
         "relaxed": Arm((s + 15, 316), (s + 9, 418), "relaxed", 6),
@@ -143,7 +150,7 @@ def arm_for(b: Build, kind: str, lift: float = 0.0) -> Arm:
         "hip": Arm((s + 58, 306 - up * 0.6), (b.waist + 22, 374 - up), "hip", 62),
         "grip": Arm((s + 28, 328 - up / 3), (s + 36, 272 - up / 4), "fist", 180),
         "hug": Arm((s + 20, 326 - up / 3), (64, 330 - up), "flat", 98),
-        "both": Arm((s + 22, 322 - up / 3), (70, 342 - up), "cup", 110),
+        "both": Arm((s + 22, 322 - up / 3), (apart + 12, 342 - up), "cup", 110),
         "crossed_over": Arm((s + 10, 314 - up * 0.7), (-34, 292 - up * 0.7), "flat", 104),
         "crossed_under": Arm((s + 10, 316 - up * 0.7), (-40, 310 - up * 0.7), "hidden", 0),
         "lap": Arm((s + 22, 326), (50, 424), "flat", 40),

@@ -27,6 +27,9 @@ from contextbias.generate.drawing.svg import Ink, lighter, moved, oval
 from contextbias.schema.codebook import UNKNOWN
 from contextbias.schema.records import Record
 
+_RLE = 3
+"""zlib.Z_RLE, which Python does not export."""
+
 _FREE_HANDS = frozenset({"standing", "sitting"})
 
 
@@ -71,9 +74,12 @@ def draw(
 
 
 def encode_png(image: Image.Image) -> bytes:
-    """The image as a PNG file, compressed lightly: speed before size."""
+    """The image as a PNG file, compressed for speed.
+
+    Of the strategies of zlib, run lengths are both the fastest and the smallest on flat drawings.
+    """
     buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=2)
+    image.save(buffer, "PNG", compress_level=1, compress_type=_RLE)
     return buffer.getvalue()
 
 

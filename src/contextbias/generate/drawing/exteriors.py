@@ -167,6 +167,39 @@ def _construction(pen: Pen) -> str:
     return sky(pen) + crane + tower + brick + scaffold + ground(pen, 434) + barrier + cones
 
 
+def _flames(pen: Pen, x: float, y: float, scale: float) -> str:
+    outer = (
+        "M-26 0C-40 -30 -20 -44 -24 -72C-6 -62 -4 -44 0 -34C6 -56 4 -76 16 -92C20 -66 36 -46 28 0Z"
+    )
+    inner = (
+        "M-14 0C-20 -20 -8 -28 -8 -46C2 -36 2 -24 6 -18C10 -28 10 -36 14 -44C20 -28 20 -12 14 0Z"
+    )
+    shapes = path(outer, pen.ink.linear("#f08a2c", "#d9432a")) + path(inner, "#ffd56b")
+    return f'<g transform="translate({x} {y}) scale({scale})">{shapes}</g>'
+
+
+def _burning_building(pen: Pen) -> str:
+    smoke = "".join(
+        oval(x, y, r, r * 0.8, "#4a4550", 'fill-opacity="0.42"')
+        for x, y, r in ((90, 70, 80), (170, 30, 90), (40, 20, 90), (540, 60, 90), (470, 20, 80), (610, 20, 90), (310, 6, 80))
+    )  # fmt: skip
+    left = building(pen, -20, 436, 216, 330, pen.accent)
+    right = building(pen, 452, 436, 220, 300, pen.second)
+    glow = oval(90, 230, 210, 200, pen.ink.glow("#ff9a3f", 0.6)) + oval(
+        560, 250, 190, 180, pen.ink.glow("#ff9a3f", 0.55)
+    )
+    fire = "".join(
+        _flames(pen, x, y, s)
+        for x, y, s in ((30, 200, 0.9), (92, 166, 1.2), (150, 214, 0.9), (60, 300, 0.8), (136, 310, 0.9), (500, 214, 1.0), (566, 176, 1.2), (620, 230, 0.9), (530, 320, 0.8))
+    )  # fmt: skip
+    hose = line("M-20 540C120 500 160 580 300 540S520 500 660 560", "#c9a24b", 13)
+    sparks = "M210 120l4 -8M250 190l-3 -9M400 150l5 -7M430 90l-4 -8M230 280l5 -6M420 250l4 -8"
+    return (
+        sky(pen) + smoke + left + right + glow + fire + ground(pen, 434) + hose
+        + line(sparks, "#ffcf6b", 4)
+    )  # fmt: skip
+
+
 def _beach(pen: Pen) -> str:
     sea = box(-20, 290, 680, 130, pen.ink.linear("#3f97b8", "#9fd6d8"))
     foam = path("M-20 408q60 -14 120 0t120 0t120 0t120 0t120 0t100 0V440H-20Z", "#f4fafa") + line(
@@ -321,6 +354,7 @@ EXTERIORS: dict[str, Callable[[Pen], str]] = {
     "farm_field": _farm_field,
     "barn": _barn,
     "construction": _construction,
+    "burning_building": _burning_building,
     "beach": _beach,
     "bus_stop": _bus_stop,
     "playground": _playground,

@@ -69,8 +69,9 @@ def _arms(look: Look, build: body.Build, outfit: Outfit, held: Item | None, lift
     right_kind, left_kind = _arm_kinds(look, held)
     if look.pose == "sitting" and left_kind == "relaxed":
         left_kind = "lap"
-    right = body.arm_for(build, right_kind, lift)
-    left = body.arm_for(build, left_kind, lift)
+    apart = min(held.half * 0.94, 84.0) if held else 0.0
+    right = body.arm_for(build, right_kind, lift, apart)
+    left = body.arm_for(build, left_kind, lift, apart)
     right_arm = body.arm(look, build, outfit.sleeve, right)
     right_arm += accessories.on_wrist(look, build, right)
     left_arm = body.arm(look, build, outfit.sleeve, left)

@@ -405,6 +405,30 @@ def _transit(pen: Pen) -> str:
     )
 
 
+def _fire_station(pen: Pen) -> str:
+    gate = box(30, 60, 250, 370, lighter(pen.wall, 0.3)) + line(
+        "".join(f"M30 {y}H280" for y in range(86, 430, 26)), darker(pen.wall, 0.16), 3
+    )
+    red = pen.accent
+    engine = (
+        path("M396 404V236Q396 204 430 204H660V404Z", pen.ink.soft(red))
+        + box(414, 226, 108, 84, "#2f3d49", 8)
+        + path("M424 234h34l-26 68h-8Z", "#ffffff", 'fill-opacity="0.2"')
+        + box(548, 226, 92, 84, "#2f3d49", 8)
+        + box(396, 326, 264, 16, "#f0ead8") + box(396, 346, 264, 7, "#e6c23f")
+        + box(384, 388, 276, 22, "#c3c8cc", 4) + oval(420, 366, 14, 12, "#fff1bf")
+        + box(440, 184, 60, 20, "#4f86c8", 8) + box(506, 184, 40, 20, "#e8e2d6", 8)
+        + oval(470, 412, 36, 36, "#2b2d33") + oval(470, 412, 16, 16, "#aab1b7")
+        + oval(610, 412, 36, 36, "#2b2d33") + oval(610, 412, 16, 16, "#aab1b7")
+    )  # fmt: skip
+    hooks = line("M20 190H190", "#8d949a", 6) + "".join(
+        path(f"M{x} 196q18 -8 36 0l8 96q-26 10 -52 0Z", "#bd9366") + box(x - 6, 252, 48, 9, "#e6e04a")
+        + path(f"M{x - 2} 182q20 -30 40 0Z", red)
+        for x in (30, 86, 142)
+    )  # fmt: skip
+    return wall_and_floor(pen, skirting=False) + gate + tiles(pen, opacity=0.2) + hooks + engine
+
+
 def _gym(pen: Pen) -> str:
     mirror = box(-10, 80, 230, 240, pen.ink.linear("#d5e4ea", "#a9c0cb", 1, 1), 4) + path(
         "M20 320L130 80H170L60 320Z", "#ffffff", 'fill-opacity="0.3"'
@@ -671,6 +695,7 @@ INTERIORS: dict[str, Callable[[Pen], str]] = {
     "supermarket": _supermarket,
     "living_room": _living_room,
     "transit": _transit,
+    "fire_station": _fire_station,
     "gym": _gym,
     "cafe": _cafe,
     "cabin": _cabin,

@@ -10,7 +10,7 @@ from PIL import Image, ImageChops, ImageEnhance
 _TEMPERATURES = {"warm": (1.06, 0.98, 0.80), "cool": (0.84, 0.97, 1.10), "neutral": (1.0, 1.0, 1.0)}
 
 # The part of a gain that reaches people.
-_ON_PEOPLE = 0.40
+_ON_PEOPLE = 0.30
 
 # Mood -> (brightness, contrast, saturation, darkness of the corners).
 _MOODS = {
@@ -67,16 +67,30 @@ def _mood_curve(brightness: float, contrast: float) -> list[int]:
     return [_clip(((v - 128) * contrast + 128) * brightness) for v in range(256)] * 3
 
 
+@lru_cache(maxsize=4)
+def slope(size: tuple[int, int]) -> Image.Image:
+    """A factor image: light falls into a room from the upper left, and thins towards the floor."""
+    curves = [
+        [_clip(255 * (1 - dark * v / 255)) for v in range(256)] for dark in (0.17, 0.18, 0.13)
+    ]
+    return Image.merge("RGB", [_across_and_down(size, 0.5).point(curve) for curve in curves])
+
+
+def _across_and_down(size: tuple[int, int], down: float) -> Image.Image:
+    across = Image.linear_gradient("L").rotate(90)
+    mixed = Image.blend(across, Image.linear_gradient("L"), down)
+    return mixed.resize(size, Image.Resampling.BICUBIC)
+
+
 @lru_cache(maxsize=64)
 def _form(size: tuple[int, int], gains: tuple[float, ...]) -> Image.Image:
     """Full light at the upper left, four fifths of it at the lower right, violet in the shade."""
-    across, down = Image.linear_gradient("L").rotate(90), Image.linear_gradient("L")
-    slope = Image.blend(across, down, 0.45).resize(size, Image.Resampling.BICUBIC)
+    ramp = _across_and_down(size, 0.45)
     top = max(1.0, *gains)
     bands = []
     for gain, dark in zip(gains, (0.17, 0.20, 0.12), strict=True):
         curve = [_clip(255 * gain / top * (1 - dark * _smooth(v / 255))) for v in range(256)]
-        bands.append(slope.point(curve))
+        bands.append(ramp.point(curve))
     return Image.merge("RGBA", [*bands, Image.new("L", size, 255)])
 
 

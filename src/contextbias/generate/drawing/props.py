@@ -54,13 +54,9 @@ class Pen:
 
 
 def wall_and_floor(pen: Pen, *, skirting: bool = True) -> str:
-    """A wall lit from the upper left, a floor, and a skirting board between them."""
-    wall = box(
-        -20, -20, 680, 470, pen.ink.linear(lighter(pen.wall, 0.28), darker(pen.wall, 0.10), 0.7, 1)
-    )
-    floor = box(
-        -20, FLOOR_LINE, 680, 240, pen.ink.linear(darker(pen.floor, 0.10), lighter(pen.floor, 0.12))
-    )
+    """A wall, a floor, and a skirting board between them; the light comes later."""
+    wall = box(-20, -20, 680, 470, lighter(pen.wall, 0.2))
+    floor = box(-20, FLOOR_LINE, 680, 240, pen.floor)
     board = box(-20, FLOOR_LINE - 9, 680, 10, lighter(pen.wall, 0.45)) if skirting else ""
     return wall + floor + board
 

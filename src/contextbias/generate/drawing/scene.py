@@ -14,7 +14,7 @@ from contextbias.generate.drawing.interiors import INTERIORS
 from contextbias.generate.drawing.look import chance
 from contextbias.generate.drawing.props import SIZE, Pen
 from contextbias.generate.drawing.settings import Setting, palette_for, settings
-from contextbias.generate.drawing.svg import Ink, line, oval
+from contextbias.generate.drawing.svg import Ink, box, line, oval
 
 _LAYOUTS = 2
 _DRAWN_AT = 576
@@ -106,9 +106,11 @@ def _drawn(name: str, palette: int, layout: int, weather: str) -> Image.Image:
         chance("scene", name, palette, layout),
     )
     draw = INTERIORS.get(name) or EXTERIORS[name]
-    return rasterise(ink.document(draw(pen), (0, 0, SIZE, SIZE), _DRAWN_AT, _DRAWN_AT)).convert(
-        "RGB"
-    )
+    drawn = draw(pen)
+    if weather == "fog":
+        drawn += box(-20, -20, 680, 680, ink.fade("#dfe4e6", 0.78, 0.45))
+    image = rasterise(ink.document(drawn, (0, 0, SIZE, SIZE), _DRAWN_AT, _DRAWN_AT)).convert("RGB")
+    return ImageChops.multiply(image, light.slope(image.size)) if setting.indoor else image
 
 
 @lru_cache(maxsize=32)
@@ -128,7 +130,7 @@ def weather_in_front(weather: str, variant: int, size: int) -> Image.Image | Non
             for r in (luck.uniform(1.4, 4.6) for _ in range(120))
         )
     elif weather == "fog":
-        paint = ink.fade("#e6eaec", 0.62, 0.30)
+        paint = ink.fade("#e6eaec", 0.34, 0.12)
         body = f'<rect width="512" height="512" fill="{paint}"/>'
     else:
         return None
