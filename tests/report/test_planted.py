@@ -47,17 +47,41 @@ def test_points_are_pairs_over_all_conditions_and_equal_ones_are_drawn_once() ->
     }  # fmt: skip
     estimates = frame(
         *(
-            cell | {"reader": reader, "label": label, "point": point}
-            for label, truth, read in (
-                ("calm", 0.8, 0.7),
-                ("tense", 0.801, 0.699),
-                ("joyful", 0.1, None),
-                ("dramatic", None, 0.2),
+            cell | {"reader": reader, "label": label, "point": point, "n": n}
+            for label, truth, read, n in (
+                ("calm", 0.8, 0.7, 20),
+                ("tense", 0.801, 0.699, 90),
+                ("joyful", 0.1, None, 90),
+                ("dramatic", None, 0.2, 90),
+                ("romantic", 0.1, 0.9, 19),
             )
             for reader, point in (("planted", truth), ("r", read))
         ),
-        cell | {"reader": "planted", "label": "calm", "condition": "CF", "point": 0.5},
-        cell | {"reader": "r", "label": "calm", "condition": "CF", "point": 0.5},
+        cell | {"reader": "planted", "label": "calm", "condition": "CF", "point": 0.5, "n": 90},
+        cell | {"reader": "r", "label": "calm", "condition": "CF", "point": 0.5, "n": 90},
     )
 
     assert planted.scatter_points(estimates, "r", "g") == [{"x": 0.8, "y": 0.7, "cohort": "scene"}]
+
+
+def test_shares_of_verdicts_stand_beside_the_planted_ones() -> None:
+    share = {"generator": "g", "cohort": "people", "condition": "all"}
+    estimates = frame(
+        *(
+            share | {"reader": reader, "estimand": f"share_{name}", "point": point}
+            for reader, name, point in (
+                ("planted", "invariant", 0.75),
+                ("planted", "shifted", 0.25),
+                ("r", "invariant", 0.0),
+                ("r", "inconclusive", 0.875),
+                ("r", "shifted", 0.125),
+            )
+        )
+    )
+
+    (row,) = planted.share_recoveries(estimates, "r", ["g"])
+
+    assert (row.generator, row.cohort) == ("g", "people")
+    assert row.planted == ("75.0%", "25.0%")
+    assert row.read == ("0.0%", "87.5%", "12.5%")
+    assert planted.share_recoveries(estimates.filter(pl.col("reader") == "r"), "r", ["g"]) == []

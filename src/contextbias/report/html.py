@@ -59,6 +59,7 @@ class ReaderView:
     figures: list[panels.Figure]
     missing: missing.MissingView
     recoveries: list[planted.Recovery]
+    share_recoveries: list[planted.ShareRecovery]
     bias: list[str]
     planted_figure: panels.Figure | None
 
@@ -88,7 +89,7 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "failed": missing.failed_images(inputs.images),
         "reasons": MISSING_REASONS,
         "table_names": sorted(tables),
-        "grouped": any(image.role != ALL for image in inputs.images),
+        "roles": _roles(inputs),
         "comparable": any(view.comparable for view in views),
         "interval_methods": _interval_methods(inputs.estimates),
         "data": _blocks(inputs, views, thumbnails),
@@ -126,6 +127,7 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         figures=[figure for figure in drawn if figure is not None],
         missing=missing.missing_view(frame, order),
         recoveries=recovered,
+        share_recoveries=planted.share_recoveries(inputs.estimates, name, order),
         bias=planted.remaining_bias(recovered),
         planted_figure=share_figures.planted_figure(
             inputs.estimates, name, order, f"{ident}-recovery"
@@ -136,11 +138,11 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
 def _run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
     """What was run, as short facts for the head of the page."""
     facts = inputs.facts
-    roles = sorted({image.role for image in inputs.images} - {ALL})
+    roles = _roles(inputs)
     generators = [row.generator for row in facts.generators]
     rows = [
         ("Generators", ", ".join(generators)),
-        ("Roles", f"{len(roles)}: {', '.join(roles)}" if roles else ""),
+        ("Roles", formats.whole(len(roles)) if roles else ""),
         ("Images", formats.whole(len(inputs.images))),
         ("Seeds", facts.seeds),
         ("Readers", ", ".join(row.reader for row in facts.readers)),
@@ -150,6 +152,11 @@ def _run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
         ("Made with", f"contextbias {facts.version}"),
     ]
     return [(name, text) for name, text in rows if text]
+
+
+def _roles(inputs: ReportInputs) -> list[str]:
+    """Roles with images, by name; empty when the images came without roles."""
+    return sorted({image.role for image in inputs.images} - {ALL})
 
 
 def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, int, int, int]]:

@@ -12,6 +12,7 @@ from contextbias.report import formats
 from contextbias.report.inputs import ALL, PLANTED
 from contextbias.report.select import (
     CONTRASTS,
+    Index,
     Number,
     cohort_of,
     generators_in,
@@ -19,6 +20,9 @@ from contextbias.report.select import (
     of_reader,
 )
 from contextbias.schema import COHORTS
+
+FEWEST_IMAGES = 20
+"""Cells with fewer images read are too noisy to draw."""
 
 _PREVALENCE_KEYS = ("generator", "role", "dimension", "label", "condition")
 
@@ -38,6 +42,46 @@ class Recovery:
     """``yes``, ``no``, or the missing mark without an interval."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShareRecovery:
+    """Shares of verdicts of one generator and cohort, planted and read."""
+
+    generator: str
+    cohort: str
+    planted: tuple[str, str]
+    """Invariant and shifted: the planted range is within the margin, or is not."""
+    read: tuple[str, str, str]
+    """Invariant, inconclusive and shifted, as the tests say."""
+
+
+def share_recoveries(
+    estimates: pl.DataFrame, reader: str, order: Sequence[str]
+) -> list[ShareRecovery]:
+    """Shares of verdicts for people and all cohorts; empty when the study is not simulated."""
+    keys = ("generator", "cohort")
+    truth, read = of_reader(estimates, PLANTED), of_reader(estimates, reader)
+    planted = [index(truth, f"share_{name}", keys) for name in ("invariant", "shifted")]
+    found = [
+        index(read, f"share_{name}", keys) for name in ("invariant", "inconclusive", "shifted")
+    ]
+
+    def share(numbers: Index, key: tuple[str, str]) -> str:
+        number = numbers.get(key)
+        return formats.percent(number.point if number else None)
+
+    return [
+        ShareRecovery(
+            generator=generator,
+            cohort="overall" if cohort == ALL else cohort,
+            planted=(share(planted[0], key), share(planted[1], key)),
+            read=(share(found[0], key), share(found[1], key), share(found[2], key)),
+        )
+        for generator in generators_in(read, order, mean=False)
+        for cohort in ("people", ALL)
+        if (key := (generator, cohort)) in planted[0] and key in found[0]
+    ]
+
+
 def recoveries(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> list[Recovery]:
     """CA-U - CF of every generator, cohort and form; empty when the study is not simulated."""
     truth, read = of_reader(estimates, PLANTED), of_reader(estimates, reader)
@@ -55,7 +99,8 @@ def recoveries(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> li
 def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list[dict[str, Any]]:
     """Planted and recovered prevalence of each role and label over all conditions, as points.
 
-    Points that fall on one another at two decimals are drawn once.
+    Cells with fewer than `FEWEST_IMAGES` images are left out, and points that fall on one another
+    at two decimals are drawn once.
     """
     keys = _PREVALENCE_KEYS
     planted = index(of_reader(estimates, PLANTED), "prevalence", keys)
@@ -64,6 +109,8 @@ def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list
     for key, number in read.items():
         truth = planted.get(key)
         if key[0] != generator or key[4] != ALL or truth is None:
+            continue
+        if (number.n or 0) < FEWEST_IMAGES:
             continue
         if number.point is not None and truth.point is not None:
             places[round(truth.point, 2), round(number.point, 2), cohort_of(key[2])] = None

@@ -77,9 +77,9 @@ def planted_figure(
     return Figure(
         ident=ident,
         title="Planted and read shares",
-        caption="Each dot is a role and a label, over all conditions. On the dashed line the "
-        "reader found what was planted; scatter is chance and reading error, a slope below the "
-        "line is bias.",
+        caption="Each dot is a role and a label, over all conditions, read in at least "
+        f"{planted.FEWEST_IMAGES} images. On the dashed line the reader found what was planted; "
+        "scatter is chance and reading error, a slope below the line is bias.",
         groups=(Group("", "", tuple(panels)),),
     )
 
