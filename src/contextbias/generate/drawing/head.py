@@ -301,13 +301,21 @@ def _closed_mouth(kind: str, full: float, lip: str, dark: str) -> str:
 
 
 def _wrinkles(look: Look) -> str:
-    shade = darker(look.skin.shade, 0.06)
-    folds = "M-14 25C-19 30 -21 36 -20 42M14 25C19 30 21 36 20 42"
+    shade = darker(look.skin.shade, 0.10)
     if look.age == "middle_aged":
-        return line(folds + "M-16 -28Q0 -31 16 -28", shade, 1.7, 'stroke-opacity="0.75"')
+        folds = "M-13 26C-18 30 -20 36 -19 42M13 26C18 30 20 36 19 42"
+        brow = "M-17 -28Q0 -31 17 -28M31 2l6 -3M32 6l6 2M-31 2l-6 -3M-32 6l-6 2"
+        return line(folds + brow, shade, 1.8, 'stroke-opacity="0.8"')
     if look.age != "older_adult":
         return ""
-    brow = "M-20 -25Q0 -29 20 -25M-15 -32Q0 -35 15 -32"
-    feet = "M32 1l7 -4M33 5l8 0M32 9l7 4M-32 1l-7 -4M-33 5l-8 0M-32 9l-7 4"
-    bags = "M-28 13Q-19 18 -10 13M28 13Q19 18 10 13"
-    return line(folds + brow + feet + bags, shade, 1.9, 'stroke-opacity="0.7"')
+    folds = "M-13 25C-20 29 -23 38 -21 46M13 25C20 29 23 38 21 46"
+    brow = "M-21 -25Q0 -30 21 -25M-17 -32Q0 -36 17 -32M-12 -39Q0 -42 12 -39M-3 -9v-6M3 -9v-6"
+    feet = "M31 0l7 -4M32 4.500l8 0M31 9l7 4M-31 0l-7 -4M-32 4.500l-8 0M-31 9l-7 4"
+    bags = "M-28 13Q-19 20 -10 13M28 13Q19 20 10 13"
+    lips = "M-17 47C-20 51 -20 54 -18 57M17 47C20 51 20 54 18 57"
+    hollows = path(
+        "M-33 20C-30 28 -26 34 -25 42C-30 38 -34 30 -33 20ZM33 20C30 28 26 34 25 42C30 38 34 30 33 20Z",
+        shade,
+        'fill-opacity="0.3"',
+    )
+    return hollows + line(folds + brow + feet + bags + lips, shade, 2.0, 'stroke-opacity="0.85"')

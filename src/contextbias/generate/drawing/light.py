@@ -17,7 +17,7 @@ _MOODS = {
     "calm": (1.0, 1.0, 1.0, 0.0),
     "joyful": (1.07, 1.04, 1.22, 0.0),
     "dramatic": (0.90, 1.32, 1.0, 0.62),
-    "melancholic": (0.90, 0.90, 0.42, 0.28),
+    "melancholic": (0.90, 0.92, 0.5, 0.30),
     "mysterious": (0.70, 1.08, 0.80, 0.55),
 }
 
@@ -87,11 +87,14 @@ def _form(size: tuple[int, int], gains: tuple[float, ...]) -> Image.Image:
     """Full light at the upper left, four fifths of it at the lower right, violet in the shade."""
     ramp = _across_and_down(size, 0.45)
     top = max(1.0, *gains)
-    bands = []
-    for gain, dark in zip(gains, (0.17, 0.20, 0.12), strict=True):
-        curve = [_clip(255 * gain / top * (1 - dark * _smooth(v / 255))) for v in range(256)]
-        bands.append(ramp.point(curve))
+    shades = zip(gains, (0.17, 0.20, 0.12), strict=True)
+    bands = [ramp.point(_shade_curve(gain / top, dark)) for gain, dark in shades]
     return Image.merge("RGBA", [*bands, Image.new("L", size, 255)])
+
+
+@lru_cache(maxsize=32)
+def _shade_curve(gain: float, dark: float) -> list[int]:
+    return [_clip(255 * gain * (1 - dark * _smooth(v / 255))) for v in range(256)]
 
 
 def _smooth(t: float) -> float:

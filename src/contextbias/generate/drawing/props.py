@@ -70,6 +70,17 @@ def tiles(pen: Pen, *, opacity: float = 0.4) -> str:
     return line(rays + rows, darker(pen.floor, 0.22), 1.6, f'stroke-opacity="{opacity}"')
 
 
+def wall_tiles(pen: Pen) -> str:
+    """Staggered wall tiles."""
+    grid = "".join(f"M-20 {y}H660" for y in range(20, 420, 36))
+    ups = "".join(
+        f"M{x + (18 if (y // 36) % 2 else 0)} {y}v36"
+        for y in range(20, 400, 36)
+        for x in range(-10, 660, 72)
+    )
+    return line(grid + ups, lighter(pen.wall, 0.4), 1.8, 'stroke-opacity="0.55"')
+
+
 def planks(pen: Pen) -> str:
     """Floor boards in perspective."""
     rays = "".join(

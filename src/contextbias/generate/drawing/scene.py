@@ -10,11 +10,14 @@ from PIL import Image, ImageChops, ImageFilter, ImageOps
 
 from contextbias.generate.drawing import light
 from contextbias.generate.drawing.exteriors import EXTERIORS
-from contextbias.generate.drawing.interiors import INTERIORS
 from contextbias.generate.drawing.look import chance
 from contextbias.generate.drawing.props import SIZE, Pen
+from contextbias.generate.drawing.rooms import ROOMS
 from contextbias.generate.drawing.settings import Setting, palette_for, settings
 from contextbias.generate.drawing.svg import Ink, box, line, oval
+from contextbias.generate.drawing.workplaces import WORKPLACES
+
+_DRAWN_BY = WORKPLACES | ROOMS | EXTERIORS
 
 _LAYOUTS = 2
 _DRAWN_AT = 576
@@ -105,7 +108,7 @@ def _drawn(name: str, palette: int, layout: int, weather: str) -> Image.Image:
         weather,
         chance("scene", name, palette, layout),
     )
-    draw = INTERIORS.get(name) or EXTERIORS[name]
+    draw = _DRAWN_BY[name]
     drawn = draw(pen)
     if weather == "fog":
         drawn += box(-20, -20, 680, 680, ink.fade("#dfe4e6", 0.78, 0.45))
