@@ -54,7 +54,7 @@ def _core() -> Iterator[Check]:
 
     yield Check(True, "contextbias", f"{__version__} in {sys.prefix}")
     yield Check(True, "python", f"{platform.python_version()} on {platform.platform()}")
-    for package in ("numpy", "polars", "scipy", "pydantic", "pillow", "resvg-py", "altair"):
+    for package in ("numpy", "polars", "scipy", "pydantic", "pillow", "resvg-py", "vl-convert-python"):
         try:
             yield Check(True, package, version(package))
         except PackageNotFoundError:
