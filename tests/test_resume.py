@@ -44,18 +44,24 @@ _UNSTABLE = {"seconds", "created_at"}
 
 def start(study: Path) -> subprocess.Popen[bytes]:
     code = "from contextbias.cli.main import main; main()"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "run", str(study)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    with messages(study).open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-c", code, "run", str(study)],
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def messages(study: Path) -> Path:
+    """What the latest run of a study wrote on stderr."""
+    return study.with_name(f"{study.name}.stderr")
 
 
 def finish(study: Path) -> None:
     process = start(study)
-    _, errors = process.communicate(timeout=300)
-    assert process.returncode == 0, errors.decode()
+    process.wait(timeout=300)
+    assert process.returncode == 0, messages(study).read_text()
 
 
 def rows(study: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -153,10 +159,8 @@ def _wait_for_workers(group: int) -> None:
 
 def test_a_finished_study_is_left_alone(undisturbed: Path) -> None:
     files = {p: p.stat().st_mtime_ns for p in undisturbed.rglob("*") if p.is_file()}
-    process = start(undisturbed)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0
-    assert b"Everything was done already" in errors
+    finish(undisturbed)
+    assert "Everything was done already" in messages(undisturbed).read_text()
     changed = {
         p.name
         for p in undisturbed.rglob("*")
@@ -174,10 +178,10 @@ def test_ctrl_c_keeps_what_was_made_and_goes_on(undisturbed: Path, tmp_path: Pat
     while len(image_files(study)) < 10 and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers
-    _, errors = process.communicate(timeout=60)
+    process.wait(timeout=60)
     assert process.returncode == 130
-    assert b"run the same command again" in errors
-    assert b"Traceback" not in errors
+    assert "run the same command again" in messages(study).read_text()
+    assert "Traceback" not in messages(study).read_text()
     made = image_files(study)
     assert set(made) == paid_for(study)  # every file has its row
     finish(study)

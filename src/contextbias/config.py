@@ -50,12 +50,16 @@ class BenchSection(_Section):
     roles: Literal["all"] | tuple[str, ...] = "all"
     """Roles of the bank, in any order; ``all`` for every role that it has."""
 
-    @field_validator("roles")
+    @field_validator("roles", mode="before")
     @classmethod
-    def _not_empty(cls, value: object) -> object:
-        if isinstance(value, tuple) and not value:
+    def _names_roles(cls, value: object) -> object:
+        if value == "all":
+            return value
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            raise ValueError(f'{value!r} is no list of names; write ["nurse"], or "all"')
+        if not value:
             raise ValueError('is empty; name at least one role, or write "all"')
-        return value
+        return tuple(value)
 
 
 class BackendSection(_Section):
@@ -172,6 +176,8 @@ def _describe(fault: Any) -> str:
         hint = nearest(path[-1], _known_keys(path[:-1]))
         known = ", ".join(_known_keys(path[:-1]))
         return f"unknown key {key!r}" + (f" ({hint})" if hint else f" (known here: {known})")
+    if fault["type"] == "tuple_type" and key in ("generators", "readers"):
+        return f"{key} is one table; write [[{key}]], with double brackets, for each of them"
     message = str(fault["msg"]).removeprefix("Value error, ")
     seen = fault.get("input")
     if fault["type"] in ("value_error", "missing") or isinstance(seen, dict | list):

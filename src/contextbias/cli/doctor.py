@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+_PACKAGES = ("numpy", "polars", "scipy", "pydantic", "pillow", "resvg-py", "vl-convert-python")
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -54,7 +56,15 @@ def _core() -> Iterator[Check]:
 
     yield Check(True, "contextbias", f"{__version__} in {sys.prefix}")
     yield Check(True, "python", f"{platform.python_version()} on {platform.platform()}")
-    for package in ("numpy", "polars", "scipy", "pydantic", "pillow", "resvg-py", "vl-convert-python"):
+    for package in (
+        "numpy",
+        "polars",
+        "scipy",
+        "pydantic",
+        "pillow",
+        "resvg-py",
+        "vl-convert-python",
+    ):
         try:
             yield Check(True, package, version(package))
         except PackageNotFoundError:

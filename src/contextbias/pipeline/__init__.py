@@ -50,6 +50,8 @@ def run(study: Study, stages: Sequence[str], options: Options) -> list[Done]:
     wanted = Wanted(study)
     check_names("role", options.roles, _known_roles(wanted))
     check_names("generator", options.generators, _known_generators(wanted))
+    if "extract" in stages:
+        _ = wanted.reader_rows  # a reader that cannot be had is said before anything is made
     steps: dict[str, Callable[[Wanted, Options], Done]] = {
         "bench": paid.bench,
         "generate": paid.generate,

@@ -21,6 +21,9 @@ from contextbias.worklist import Worklist, pending, work_off
 
 _READINGS_A_BATCH = 16
 
+_BESIDE_IMAGES = frozenset({".csv", ".json", ".jsonl", ".md", ".toml", ".txt", ".yaml", ".yml"})
+# Tables and notes that usually lie beside images; nobody expects them to be taken for one.
+
 
 def bench(wanted: Wanted, _: Options) -> Done:
     """Append the prompts that are not there yet."""
@@ -134,10 +137,11 @@ def import_images(
     study.append_generators(found.generators)
     hashes = {image.image_id: image.sha256 for image in study.images()}
     new = latest_attempts(found.images, study.attempts("images"), hashes)
-    if found.skipped:
-        first = found.skipped[0]
+    skipped = [each for each in found.skipped if each.path.suffix.lower() not in _BESIDE_IMAGES]
+    if skipped:
+        first = skipped[0]
         progress.say(
-            f"{len(found.skipped):,} files in {source} were not taken, "
+            f"{len(skipped):,} files in {source} were not taken, "
             f"for example {first.path.name}: {first.why}"
         )
     return study.append_images(new)
