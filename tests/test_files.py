@@ -43,7 +43,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match=r"cannot write .*file") as caught:
         write_atomic(tmp_path / "file" / "x", b"")
-    assert caught.value.fix == "choose a folder that you can write in"
+    assert caught.value.fix == "move what is there out of the way, or choose another name"
 
 
 def test_a_full_disk_is_named_and_leaves_nothing(

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contextbias.errors import ConfigError, nearest
+from contextbias.files import unreadable
 
 CONFIG_VERSION = 1
 """Version of the layout of study.toml."""
@@ -147,9 +148,13 @@ def load_config(path: Path) -> StudyConfig:
 
     Raises:
         ConfigError: The file is not TOML, or a key or value is wrong; all faults in one line.
+        InputError: The file cannot be read.
     """
     try:
-        return parse_config(path.read_text("utf-8"), where=path.name)
+        # Some editors put a byte order mark before the text.
+        return parse_config(path.read_text("utf-8").removeprefix("\ufeff"), where=path.name)
+    except OSError as error:
+        raise unreadable(path, error) from None
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path} is not UTF-8 text (byte {error.start})", "save it as UTF-8"

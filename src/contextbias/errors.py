@@ -36,8 +36,8 @@ class ContextBiasError(Exception):
     def __str__(self) -> str:
         """One line: the problem, then what to do."""
         if not self.fix:
-            return f"{self.problem}."
-        return f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}."
+            return one_line(f"{self.problem}.")
+        return one_line(f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}.")
 
     def __reduce__(self) -> tuple[type[ContextBiasError], tuple[str, str]]:
         """Survive the trip from a worker process."""
@@ -78,6 +78,11 @@ class Incomplete(ContextBiasError):
     """The work is finished, but some items failed."""
 
     exit_code = 3
+
+
+def one_line(text: str) -> str:
+    """Escape what would break a line or steer a terminal: a file may be called anything."""
+    return "".join(char if char.isprintable() or char == " " else repr(char)[1:-1] for char in text)
 
 
 def nearest(word: str, known: list[str]) -> str:

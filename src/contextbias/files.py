@@ -8,6 +8,7 @@ what was made is never made twice.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -15,11 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from contextbias.errors import InputError
+from contextbias.errors import InputError, StudyError
 from contextbias.ids import canonical_json
 
 RECEIPTS = "receipts"
 """Folder of the receipts inside the study."""
+
+_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,15 @@ class Receipt:
 def write_atomic(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader, or a crash, sees the old file or the new one.
 
+    A link is followed, not replaced. What is no file (a pipe, ``/dev/stdout``) is written to.
+
     Raises:
         InputError: The folder cannot be written in; names it and the reason.
     """
+    if _is_special(path):
+        _write_into(path, data)
+        return
+    path = Path(os.path.realpath(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
@@ -59,10 +69,37 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise
 
 
+def _is_special(path: Path) -> bool:
+    try:
+        return path.exists() and not path.is_file()
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def _write_into(path: Path, data: bytes) -> None:
+    """Write to what is no regular file, which must not be replaced by one."""
+    try:
+        with path.open("wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
 def unwritable(path: Path, error: OSError) -> InputError:
     """The error for a place that cannot be written: what, why, what to do."""
     reason = (error.strerror or str(error)).lower()
-    return InputError(f"cannot write {path}: {reason}", "choose a folder that you can write in")
+    fix = "choose a folder that you can write in"
+    if error.errno in _IN_THE_WAY:
+        fix = "move what is there out of the way, or choose another name"
+    if error.errno in _FULL:
+        fix = "make room, then run the same command again; what was finished is kept"
+    return InputError(f"cannot write {path}: {reason}", fix)
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """The error for a file or folder that is there and cannot be read."""
+    reason = (error.strerror or str(error)).lower()
+    return InputError(f"cannot read {path}: {reason}", "check its permissions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +122,37 @@ class StudyFiles:
         return path
 
     def receipts(self) -> list[Receipt]:
-        """All receipts that wait for the store, sorted by name; half-written files are not ones."""
-        found = []
-        for path in sorted((self.root / RECEIPTS).glob("*.json")):
-            content = json.loads(path.read_bytes())
-            found.append(Receipt(content["table"], content["row"], path))
-        return found
+        """All receipts that wait for the store, sorted by name; half-written files are not ones.
+
+        Raises:
+            StudyError: A file there is no receipt. It may stand for something that was paid for,
+                so it is neither dropped nor passed over.
+        """
+        return [_receipt(path) for path in sorted((self.root / RECEIPTS).glob("*.json"))]
+
+
+def not_a_receipt(path: Path, why: str) -> StudyError:
+    """The error for a file among the receipts from which no row can be made."""
+    return StudyError(
+        f"{path} is no receipt of a finished item: {why}",
+        "restore it, or move it out of the study; its item is then made again",
+    )
+
+
+def _receipt(path: Path) -> Receipt:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except ValueError as error:
+        raise not_a_receipt(path, f"not JSON ({error})") from None
+    if not (
+        isinstance(content, dict)
+        and isinstance(content.get("table"), str)
+        and isinstance(content.get("row"), dict)
+    ):
+        raise not_a_receipt(path, "it has no table and row")
+    return Receipt(content["table"], content["row"], path)
 
 
 def _umask() -> int:

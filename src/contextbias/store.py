@@ -1,26 +1,34 @@
 """A study folder: create it, open it, append to it, read it.
 
-The only code that writes in a study folder (with files.py, which workers use). Paid-for rows are
-appended to ``study.sqlite``; derived tables are Parquet files that are rewritten whole.
+The only code that writes in a study folder (with files.py, which workers use, and database.py and
+stamps.py, which only this module uses). Paid-for rows are appended to ``study.sqlite``; derived
+tables are Parquet files that are rewritten whole.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from contextbias.config import StudyConfig, load_config, parse_config
+from contextbias.database import Database
 from contextbias.errors import StudyError
-from contextbias.files import StudyFiles, unwritable, write_atomic
-from contextbias.ids import canonical_json
-from contextbias.migrations import TABLES, check_version, create_tables
+from contextbias.files import (
+    RECEIPTS,
+    Receipt,
+    StudyFiles,
+    not_a_receipt,
+    unreadable,
+    unwritable,
+    write_atomic,
+)
+from contextbias.migrations import TABLES
+from contextbias.stamps import Stamps
 from contextbias.tables import GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
 
 if TYPE_CHECKING:
@@ -29,10 +37,8 @@ if TYPE_CHECKING:
 CONFIG_FILE = "study.toml"
 STORE_FILE = "study.sqlite"
 REPORT_FILE = "report/index.html"
-_FINGERPRINTS = "derived/fingerprints.json"
+MAPPING_FILE = "derived/mapping.json"
 _COMMIT_EVERY = 500
-
-Row = TypeVar("Row")
 
 
 class Study:
@@ -42,10 +48,11 @@ class Study:
     write at once, and takes in what a killed run left (see files.py).
     """
 
-    def __init__(self, root: Path, connection: sqlite3.Connection | None, lock: int | None) -> None:
+    def __init__(self, root: Path, database: Database, lock: int | None) -> None:
         self.root = root
         self.files = StudyFiles(root)
-        self._connection = connection
+        self._database = database
+        self._stamps = Stamps(self.files)
         self._lock = lock
 
     @classmethod
@@ -73,14 +80,12 @@ class Study:
             InputError: `writing`, but the folder cannot be written.
         """
         root = root.absolute()
-        if not (root / CONFIG_FILE).is_file():
-            seen = "no such folder" if not root.exists() else f"it has no {CONFIG_FILE}"
-            raise StudyError(
-                f"{root} is not a study: {seen}", "make one with `contextbias init DIR`"
-            )
+        _check_is_study(root)
         lock = _take_lock(root) if writing else None
         try:
-            study = cls(root, _connect(root, writing=writing), lock)
+            if writing:
+                _check_store_is_there(root)
+            study = cls(root, Database(root / STORE_FILE, writing=writing), lock)
             if writing:
                 study._take_in_receipts()
             if lock is not None:
@@ -93,8 +98,7 @@ class Study:
 
     def close(self) -> None:
         """Close the store and give the lock back."""
-        if self._connection is not None:
-            self._connection.close()
+        self._database.close()
         if self._lock is not None:
             os.ftruncate(self._lock, 0)
             os.close(self._lock)
@@ -122,54 +126,56 @@ class Study:
 
     def append_prompts(self, rows: Iterable[Prompt]) -> int:
         """Append the prompts that are not there yet; returns how many were new. Writer: bench."""
-        return self._append("prompts", rows)
+        return self._database.append("prompts", rows)
 
     def append_generators(self, rows: Iterable[GeneratorRow]) -> int:
         """Append generator settings that are not there yet. Writer: generate."""
-        return self._append("generators", rows)
+        return self._database.append("generators", rows)
 
     def append_images(self, rows: Iterable[ImageRow]) -> int:
         """Append attempts at images and drop their receipts. Writer: generate."""
-        return self._append("images", rows)
+        return self._database.append("images", rows)
 
     def append_readers(self, rows: Iterable[ReaderRow]) -> int:
         """Append reader settings that are not there yet. Writer: extract."""
-        return self._append("readers", rows)
+        return self._database.append("readers", rows)
 
     def append_readings(self, rows: Iterable[ReadingRow]) -> int:
         """Append attempts at readings and drop their receipts. Writer: extract."""
-        return self._append("readings", rows)
+        return self._database.append("readings", rows)
 
     def prompts(self) -> list[Prompt]:
         """All prompts, by id."""
-        return self._rows(Prompt, "SELECT * FROM prompts ORDER BY prompt_id")
+        return self._database.rows(Prompt, "SELECT * FROM prompts ORDER BY prompt_id")
 
     def generators(self) -> list[GeneratorRow]:
         """All generators' settings, earlier ones included."""
-        return self._rows(GeneratorRow, "SELECT * FROM generators ORDER BY generator, fingerprint")
+        return self._database.rows(
+            GeneratorRow, "SELECT * FROM generators ORDER BY generator, fingerprint"
+        )
 
     def readers(self) -> list[ReaderRow]:
         """All readers' settings, earlier ones included."""
-        return self._rows(ReaderRow, "SELECT * FROM readers ORDER BY reader, fingerprint")
+        return self._database.rows(ReaderRow, "SELECT * FROM readers ORDER BY reader, fingerprint")
 
     def images(self) -> list[ImageRow]:
         """The latest attempt at each image, by id."""
-        return self._rows(ImageRow, _latest("images", "image_id"))
+        return self._database.rows(ImageRow, _latest("images", "image_id"))
 
     def readings(self) -> list[ReadingRow]:
         """The latest attempt at each reading, by id."""
-        return self._rows(ReadingRow, _latest("readings", "reading_id"))
+        return self._database.rows(ReadingRow, _latest("readings", "reading_id"))
 
     def attempts(self, table: str) -> dict[str, tuple[int, str]]:
         """Id -> (latest attempt, its status) of ``images`` or ``readings``."""
         key = TABLES[table][1][0]
-        cursor = self._execute(f"SELECT {key}, max(attempt), status FROM {table} GROUP BY {key}")
-        return {row[0]: (row[1], row[2]) for row in cursor}
+        query = f"SELECT {key}, max(attempt), status FROM {table} GROUP BY {key}"
+        return {row[0]: (row[1], row[2]) for row in self._database.select(query)}
 
     def counts(self) -> dict[str, int]:
         """How many rows each table has, attempts included."""
         return {
-            table: int(self._execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+            table: int(self._database.select(f"SELECT count(*) FROM {table}")[0][0])
             for table in TABLES
         }
 
@@ -187,9 +193,12 @@ class Study:
         """derived/estimates.parquet, or None before measure."""
         return self._read_parquet("estimates")
 
-    def write_attributes(self, frame: pl.DataFrame, fingerprint: str) -> None:
-        """Rewrite the attributes. Writer: canonicalise."""
-        self._write_parquet("attributes", frame, fingerprint)
+    def write_attributes(
+        self, frame: pl.DataFrame, fingerprint: str, mapping: bytes | None = None
+    ) -> None:
+        """Rewrite the attributes, and the mapping that made them. Writer: canonicalise."""
+        beside = {} if mapping is None else {MAPPING_FILE: mapping}
+        self._write_parquet("attributes", frame, fingerprint, beside)
 
     def write_planted(self, frame: pl.DataFrame, fingerprint: str) -> None:
         """Rewrite the planted probabilities. Writer: generate."""
@@ -199,64 +208,43 @@ class Study:
         """Rewrite the estimates. Writer: measure."""
         self._write_parquet("estimates", frame, fingerprint)
 
-    def write_mapping(self, data: bytes) -> None:
-        """Rewrite derived/mapping.json. Writer: canonicalise."""
-        self.files.keep("derived/mapping.json", data)
+    def drop_planted(self) -> None:
+        """Remove the planted probabilities, when nothing is planted any more. Writer: generate."""
+        self._stamps.drop("planted")
+
+    def mapping(self) -> bytes | None:
+        """derived/mapping.json as it lies there, or None before canonicalise."""
+        path = self.root / MAPPING_FILE
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unreadable(path, error) from None
 
     def write_report(self, files: dict[str, bytes], fingerprint: str = "") -> Path:
         """Write the report's files (paths below ``report/``); returns the page's path."""
-        for name, data in files.items():
-            self.files.keep(f"report/{name}", data)
-        self._stamp("report", fingerprint)
+        placed = {f"report/{name}": data for name, data in files.items()}
+        self._stamps.keep("report", fingerprint, placed)
         return self.root / REPORT_FILE
 
     def fingerprint(self, derived: str) -> str | None:
-        """What `derived` (attributes, estimates, report …) was made from, or None."""
-        path = self.root / _FINGERPRINTS
-        known = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-        return known.get(derived)
+        """What `derived` (attributes, estimates, report …) was made from.
+
+        None when it was not made, or when one of its files is gone or is not as it was written.
+        """
+        return self._stamps.get(derived)
 
     # ---- inside
-
-    def _append(self, table: str, rows: Iterable[Any]) -> int:
-        row_class, _ = TABLES[table]
-        names = [field.name for field in fields(row_class)]
-        marks = ", ".join("?" * len(names))
-        statement = f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})"
-        connection = self._open_connection()
-        before = connection.total_changes
-        with connection:
-            connection.executemany(statement, (_encode(row) for row in rows))
-        return connection.total_changes - before
 
     def _take_in_receipts(self) -> None:
         receipts = self.files.receipts()
         for start in range(0, len(receipts), _COMMIT_EVERY):
             chunk = receipts[start : start + _COMMIT_EVERY]
             for table in sorted({receipt.table for receipt in chunk}):
-                row_class = TABLES[table][0]
-                rows = [row_class(**r.row) for r in chunk if r.table == table]
-                self._append(table, rows)
+                rows = [_row_of(receipt) for receipt in chunk if receipt.table == table]
+                self._database.append(table, rows)
             drop_receipts([receipt.path for receipt in chunk])
-
-    def _rows(self, row_class: type[Row], query: str) -> list[Row]:
-        names = [field.name for field in fields(row_class)]  # type: ignore[arg-type]
-        structured = _STRUCTURED[row_class]
-        cursor = self._execute(query.replace("*", ", ".join(names), 1))
-        return [row_class(**_decode(names, structured, values)) for values in cursor]
-
-    def _execute(self, query: str) -> sqlite3.Cursor:
-        try:
-            return self._open_connection().execute(query)
-        except sqlite3.DatabaseError as error:
-            raise _damaged(self.root, error) from None
-
-    def _open_connection(self) -> sqlite3.Connection:
-        if self._connection is None:
-            # A study that was never run: nothing is stored, and reading must not create a file.
-            self._connection = sqlite3.connect(":memory:")
-            create_tables(self._connection)
-        return self._connection
 
     def _read_parquet(self, name: str) -> pl.DataFrame | None:
         path = self.root / "derived" / f"{name}.parquet"
@@ -264,21 +252,26 @@ class Study:
             return None
         import polars as pl
 
-        return pl.read_parquet(path)
+        try:
+            return pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise StudyError(
+                f"{path} cannot be read: {error}", "delete it, then run `contextbias run` again"
+            ) from None
 
-    def _write_parquet(self, name: str, frame: pl.DataFrame, fingerprint: str) -> None:
+    def _write_parquet(
+        self,
+        name: str,
+        frame: pl.DataFrame,
+        fingerprint: str,
+        beside: dict[str, bytes] | None = None,
+    ) -> None:
         import io
 
         buffer = io.BytesIO()
         frame.write_parquet(buffer, compression="zstd")
-        self.files.keep(f"derived/{name}.parquet", buffer.getvalue())
-        self._stamp(name, fingerprint)
-
-    def _stamp(self, derived: str, fingerprint: str) -> None:
-        path = self.root / _FINGERPRINTS
-        known = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-        known[derived] = fingerprint
-        self.files.keep(_FINGERPRINTS, canonical_json(known).encode())
+        files = {**(beside or {}), f"derived/{name}.parquet": buffer.getvalue()}
+        self._stamps.keep(name, fingerprint, files)
 
 
 def drop_receipts(paths: Sequence[Path]) -> None:
@@ -294,76 +287,48 @@ def _latest(table: str, key: str) -> str:
     )
 
 
-_STRUCTURED = {
-    row_class: frozenset(
-        field.name for field in fields(row_class) if str(field.type).startswith(("dict", "tuple"))
-    )
-    for row_class, _ in TABLES.values()
-}
-# Row class -> names of the fields that are stored as JSON.
+def _row_of(receipt: Receipt) -> Any:
+    """The row that a receipt stands for, every field of it checked."""
+    from pydantic import TypeAdapter, ValidationError
 
-
-def _encode(row: Any) -> tuple[Any, ...]:
-    structured = _STRUCTURED[type(row)]
-    return tuple(
-        canonical_json(value) if field.name in structured and value is not None else value
-        for field, value in zip(fields(row), _values(row), strict=True)
-    )
-
-
-def _values(row: Any) -> tuple[Any, ...]:
-    return tuple(getattr(row, field.name) for field in fields(row))
-
-
-def _decode(
-    names: list[str], structured: frozenset[str], values: tuple[Any, ...]
-) -> dict[str, Any]:
-    row = dict(zip(names, values, strict=True))
-    for name in structured:
-        if row[name] is not None:
-            row[name] = json.loads(row[name])
-    if "prompted" in structured:
-        row["prompted"] = tuple(row["prompted"])
-    if "readable" in structured:
-        row["readable"] = {
-            key: None if labels is None else tuple(labels)
-            for key, labels in row["readable"].items()
-        }
-    return row
-
-
-def _connect(root: Path, *, writing: bool) -> sqlite3.Connection | None:
-    path = root / STORE_FILE
-    if not writing and not path.exists():
-        return None
+    row_class = TABLES[receipt.table][0] if receipt.table in ("images", "readings") else None
+    if row_class is None:
+        raise not_a_receipt(receipt.path, f"it names the table {receipt.table!r}")
+    known = {field.name for field in fields(row_class)}
+    if set(receipt.row) != known:
+        wrong = ", ".join(sorted(set(receipt.row) ^ known))
+        raise not_a_receipt(receipt.path, f"missing or unknown: {wrong}")
     try:
-        connection = sqlite3.connect(_uri(path, writing=writing), uri=True, timeout=30)
-        check_version(connection, str(path))
-        if writing:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            create_tables(connection)
-    except sqlite3.OperationalError as error:
-        raise unwritable(path, OSError(0, str(error))) from None
-    except sqlite3.DatabaseError as error:
-        raise _damaged(root, error) from None
-    return connection
+        return TypeAdapter(row_class).validate_python(receipt.row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise not_a_receipt(receipt.path, f"{first['loc'][0]}: {first['msg']}") from None
 
 
-def _uri(path: Path, *, writing: bool) -> str:
-    if writing:
-        return f"{path.as_uri()}?mode=rwc"
-    # A write-ahead log needs its folder to be writable even for reading; where it is not, nobody
-    # can be writing either.
-    locked = not os.access(path.parent, os.W_OK)
-    return f"{path.as_uri()}?mode=ro" + ("&immutable=1" if locked else "")
+def _check_is_study(root: Path) -> None:
+    try:
+        str(root).encode()
+        found, there, folder = (root / CONFIG_FILE).is_file(), root.exists(), root.is_dir()
+    except UnicodeEncodeError:
+        raise StudyError(f"the name of {root} is not UTF-8", "rename the folder") from None
+    except OSError as error:
+        raise unreadable(root, error) from None
+    if not found:
+        seen = f"it has no {CONFIG_FILE}" if folder else "it is a file"
+        seen = seen if there else "no such folder"
+        raise StudyError(f"{root} is not a study: {seen}", "make one with `contextbias init DIR`")
 
 
-def _damaged(root: Path, error: sqlite3.DatabaseError) -> StudyError:
-    return StudyError(
-        f"{root / STORE_FILE} cannot be read: {error}",
-        "restore it from a copy; images and report are still in the folder",
-    )
+def _check_store_is_there(root: Path) -> None:
+    """Refuse to begin anew over what was paid for: a study that has run has its store."""
+    path = root / STORE_FILE
+    log = path.with_name(f"{path.name}-wal")
+    lost = not path.exists() or (path.stat().st_size == 0 and not log.exists())
+    if lost and any((root / name).is_dir() for name in ("derived", RECEIPTS)):
+        raise StudyError(
+            f"{path} is gone or empty, but this study has run",
+            "restore it from a copy; or delete derived/ and receipts/ to make everything anew",
+        )
 
 
 def _take_lock(root: Path) -> int:

@@ -53,9 +53,15 @@ def test_to_a_file(name: str, args: list[str], write: object, tmp_path: Path) ->
     assert out.read_bytes() == write(build_prompts(load_bank())).encode()  # type: ignore[operator]
 
 
-def test_a_file_in_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
+    call("--out", str(tmp_path / "none" / "p.csv"))
+    assert (tmp_path / "none" / "p.csv").is_file()
+
+
+def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write"):
-        call("--out", str(tmp_path / "none" / "p.csv"))
+        call("--out", str(tmp_path / "file" / "p.csv"))
 
 
 @pytest.mark.parametrize("roles", ["nuse", "", " , "])

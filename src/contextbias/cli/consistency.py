@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -52,7 +53,7 @@ def consistency(
     from contextbias.files import write_atomic
     from contextbias.measure.counts import consistency_csv
 
-    if out is not None and out.resolve() == counts.resolve():
+    if out is not None and os.path.realpath(out) == os.path.realpath(counts):
         raise InputError(f"--out {out} would replace the counts", "name another file")
     result = consistency_csv(counts, margin_pp=margin, alpha=alpha).encode()
     if out is None:

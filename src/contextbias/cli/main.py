@@ -6,6 +6,8 @@ some items failed, 130 interrupted. Machine output goes to stdout, messages and 
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import sys
 from typing import Annotated, Any
@@ -15,7 +17,7 @@ import typer
 from contextbias import __version__
 from contextbias.cli import audit, consistency, demo, doctor, imports, init, models, run, status
 from contextbias.cli import prompts as prompts_command
-from contextbias.errors import ContextBiasError
+from contextbias.errors import ContextBiasError, InputError, one_line
 
 app = typer.Typer(
     name="contextbias",
@@ -66,16 +68,93 @@ app.command(rich_help_panel=_PARTS)(consistency.consistency)
 app.add_typer(models.app, name="models", rich_help_panel=_PARTS)
 
 
+_INTERRUPTED = 130
+_interruptions: list[int] = []
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the program; every error that a user can act on ends in one line and an exit code."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    _open_closed_streams()
+    # A polite stop from a scheduler is handled like Ctrl-C: what is under way is kept.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _interrupt)
+    code = _run(args)
+    sys.exit(code or _flush())
+
+
+def _run(args: list[str] | None) -> int:
+    """Run a command; returns its exit code."""
     try:
         app(args)
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else 0
+        # The parser's answer to a reader that has gone away (`| head -1`); that is no failure.
+        return 0 if code == 1 and _nobody_reads() else code
+    except BrokenPipeError:
+        return 0
     except ContextBiasError as error:
-        print(f"contextbias: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        return _refuse(error)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except OSError as error:
+        return _refuse(_in_words(error))
+    except Exception:
+        # Libraries turn a Ctrl-C in the middle of their import into errors of their own.
+        if _interruptions:
+            return _INTERRUPTED
+        raise
+    return 0
 
 
-def _interrupt(*_: Any) -> None:
-    # A polite stop from a scheduler is handled like Ctrl-C: what is under way is kept.
+def _refuse(error: ContextBiasError) -> int:
+    print(f"contextbias: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def _in_words(error: OSError) -> ContextBiasError:
+    """Whatever else the system refuses: a full disk, a folder that may not be looked into."""
+    where = "the output" if error.filename is None else str(error.filename)
+    reason = (error.strerror or str(error)).lower()
+    return InputError(f"cannot use {one_line(where)}: {reason}", "check its permissions and room")
+
+
+def _flush() -> int:
+    """Write out what is buffered; returns the exit code for an output that takes no more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+    except OSError as error:
+        _discard_output()
+        return _refuse(_in_words(error))
+    return 0
+
+
+def _discard_output() -> None:
+    # The interpreter flushes once more on its way out, and would complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _nobody_reads() -> bool:
+    """Whether stdout is a pipe whose other end is closed."""
+    poll = select.poll()
+    try:
+        poll.register(sys.stdout.fileno(), 0)
+    except (OSError, ValueError):
+        return False
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _open_closed_streams() -> None:
+    """Stand in for streams that were closed (``2>&-``): a file must not take their numbers."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open to the end
+
+
+def _interrupt(number: int, _: Any) -> None:
+    _interruptions.append(number)
     raise KeyboardInterrupt

@@ -92,16 +92,11 @@ def _listing(built: Sequence[Prompt], form: Format | None, out: Path | None) -> 
 
 def _write(text: str, out: Path | None) -> None:
     """Write bytes, so that the list is the same everywhere, whatever the terminal's encoding."""
-    from contextbias.errors import InputError
+    from contextbias.files import write_atomic
 
-    if out is None:
-        with suppress(BrokenPipeError):  # `contextbias prompts | head`
-            sys.stdout.buffer.write(text.encode())
-            sys.stdout.buffer.flush()
+    if out is not None:
+        write_atomic(out, text.encode())
         return
-    try:
-        out.write_bytes(text.encode())
-    except OSError as error:
-        raise InputError(
-            f"cannot write {str(out)!r}: {error.strerror}", "give a file in a folder that is there"
-        ) from None
+    with suppress(BrokenPipeError):  # `contextbias prompts | head`
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()

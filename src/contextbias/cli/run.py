@@ -61,7 +61,7 @@ def run(
     if dry_run:
         _print_plan(study)
         return
-    finish(run_stages(study, stages, options))
+    finish(run_stages(study, stages, options), report="report" in stages)
 
 
 def generate(
@@ -105,7 +105,7 @@ def make_options(
     """Options of the pipeline from words of the command line.
 
     Raises:
-        ConfigError: No such preset.
+        ConfigError: No such preset, or a list without a name.
     """
     from contextbias.errors import ConfigError
     from contextbias.pipeline import Options
@@ -115,8 +115,8 @@ def make_options(
         raise ConfigError(f"there is no preset {preset!r}", "take paper or strict")
     return Options(
         limit=limit,
-        roles=_names(roles),
-        generators=_names(generators),
+        roles=_names("--roles", roles),
+        generators=_names("--generators", generators),
         preset=preset,
         progress=for_terminal(),
     )
@@ -149,7 +149,7 @@ def finish(study: Study, *, report: bool = True) -> None:
     Raises:
         Incomplete: Some items failed.
     """
-    from contextbias.errors import Incomplete
+    from contextbias.errors import Incomplete, one_line
     from contextbias.pipeline import failures
     from contextbias.store import Study as Opened
 
@@ -158,14 +158,14 @@ def finish(study: Study, *, report: bool = True) -> None:
     if report and study.report_path.is_file():
         print(study.report_path)
     for failure in failed[:_SHOWN_FAILURES]:
-        _say(f"  {failure.status}: {failure.what}: {failure.reason}")
+        _say(one_line(f"  {failure.status}: {failure.what}: {failure.reason}"))
     if len(failed) > _SHOWN_FAILURES:
         _say(f"  and {len(failed) - _SHOWN_FAILURES:,} more")
     if failed:
-        items = "item" if len(failed) == 1 else "items"
+        one = len(failed) == 1
         raise Incomplete(
-            f"finished, but {len(failed):,} {items} failed (listed above)",
-            "they count as missing, with their reason, in every number of the report",
+            f"finished, but {len(failed):,} {'item' if one else 'items'} failed (listed above)",
+            f"{'it counts' if one else 'they count'} as missing, with the reason, in every number",
         )
 
 
@@ -194,10 +194,15 @@ def _print_plan(folder: Path) -> None:
     print("nothing was done (--dry-run)")
 
 
-def _names(text: str | None) -> frozenset[str] | None:
+def _names(option: str, text: str | None) -> frozenset[str] | None:
+    from contextbias.errors import ConfigError
+
     if text is None:
         return None
-    return frozenset(word.strip() for word in text.split(",") if word.strip())
+    names = frozenset(word.strip() for word in text.split(",") if word.strip())
+    if not names:
+        raise ConfigError(f"{option} {text!r} names nothing", "give names, or leave it out")
+    return names
 
 
 def _say(line: str) -> None:

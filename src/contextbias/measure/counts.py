@@ -52,7 +52,7 @@ RESULT_COLUMNS = (
 )
 """Columns of the result, in this order."""
 
-_WHOLE = r"^\d+(\.0*)?$"  # 20.0 is how some programs write 20
+_WHOLE = r"^[0-9]+(\.0*)?$"  # 20.0 is how some programs write 20
 _SHOWN = 60  # characters of a wrong value that an error repeats
 
 

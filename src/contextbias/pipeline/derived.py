@@ -13,7 +13,7 @@ from contextbias.ids import content_hash
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.selection import Wanted
 from contextbias.schema import CODEBOOK_VERSION
-from contextbias.store import Study
+from contextbias.store import MAPPING_FILE, Study
 from contextbias.tables import ImageRow, ReadingRow
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def canonicalise(wanted: Wanted, _: Options) -> Done:
     if study.fingerprint("attributes") == fingerprint:
         return Done("canonicalise", 0, "nothing to do")
     frame = to_attributes(images, readings, list(wanted.reader_rows.values()), mapping)
-    study.write_mapping(mapping.to_json())
-    study.write_attributes(frame, fingerprint)
+    _refuse_edited(study)
+    study.write_attributes(frame, fingerprint, mapping.to_json())
     return Done("canonicalise", frame.height, f"{frame.height:,} facts")
 
 
@@ -55,6 +55,26 @@ def _mapping(study: Study, readings: list[ReadingRow]) -> LabelMapping:
     if not path.is_file():
         raise ConfigError(f"canonicalise.mapping: there is no file {path}", "correct the path")
     return LabelMapping.from_json(path.read_bytes(), where=str(path))
+
+
+def _refuse_edited(study: Study) -> None:
+    """Do not write over a mapping that somebody has worked on."""
+    from contextbias.canonicalise import LabelMapping
+
+    data = study.mapping()
+    if data is None:
+        return
+    path = study.root / MAPPING_FILE
+    try:
+        if LabelMapping.from_json(data, where=str(path)).to_json() == data:
+            return
+    except InputError:
+        pass
+    raise InputError(
+        f"{path} was changed by hand, and would be written over",
+        "to use it, copy it beside study.toml and name it under [canonicalise] mapping; "
+        "then delete it where it is",
+    )
 
 
 def _attributes_fingerprint(
@@ -76,8 +96,9 @@ def measure(wanted: Wanted, options: Options) -> Done:
 
     study = wanted.study
     attributes = study.attributes()
-    if attributes is None:
-        raise InputError(f"{study.root} has no attributes", "run the canonicalise stage first")
+    if attributes is None or study.fingerprint("attributes") is None:
+        seen = "has no attributes" if attributes is None else "has attributes that were changed"
+        raise InputError(f"{study.root} {seen}", "run the canonicalise stage first")
     section = study.config.measure
     settings: dict[str, Any] = section.model_dump() | {"seed": study.config.study.seed}
     if options.preset is not None:
@@ -98,10 +119,10 @@ def _planted(study: Study) -> pl.DataFrame | None:
     from contextbias.canonicalise import LabelMapping, canonical_planted
 
     frame = study.planted()
-    if frame is None:
+    mapping = study.mapping()
+    if frame is None or mapping is None:
         return None
-    mapping = LabelMapping.from_json((study.root / "derived/mapping.json").read_bytes())
-    return canonical_planted(frame, mapping)
+    return canonical_planted(frame, LabelMapping.from_json(mapping, where=MAPPING_FILE))
 
 
 def report(wanted: Wanted, _: Options) -> Done:
@@ -113,8 +134,10 @@ def report(wanted: Wanted, _: Options) -> Done:
     from contextbias.report import inputs_of, render
 
     study = wanted.study
-    if study.estimates() is None:
-        raise InputError(f"{study.root} has no estimates", "run the measure stage first")
+    estimates = study.estimates()
+    if estimates is None or study.fingerprint("estimates") is None:
+        seen = "has no estimates" if estimates is None else "has estimates that were changed"
+        raise InputError(f"{study.root} {seen}", "run the measure stage first")
     sources = [study.fingerprint("estimates"), study.fingerprint("attributes")]
     config = study.config.model_dump(mode="json", exclude={"run"})
     fingerprint = content_hash(["report", __version__, sources, config])
