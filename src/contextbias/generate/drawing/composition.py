@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import io
+import struct
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from contextbias.generate.drawing import body, light
@@ -27,8 +29,9 @@ from contextbias.generate.drawing.svg import Ink, lighter, moved, oval
 from contextbias.schema.codebook import UNKNOWN
 from contextbias.schema.records import Record
 
-_RLE = 3
-"""zlib.Z_RLE, which Python does not export."""
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_RGB = 2
+_FILTER_UP = 2
 
 _FREE_HANDS = frozenset({"standing", "sitting"})
 
@@ -74,13 +77,27 @@ def draw(
 
 
 def encode_png(image: Image.Image) -> bytes:
-    """The image as a PNG file, compressed for speed.
+    """An RGB image as a PNG file, encoded for speed.
 
-    Of the strategies of zlib, run lengths are both the fastest and the smallest on flat drawings.
+    Every row is stored as its difference to the row above (filter type 2 of the PNG
+    specification, 3rd edition, section 9), which suits drawings; a search for the best filter of
+    each row, as image libraries do it, takes longer than the compression. Equal pixels give equal
+    bytes wherever zlib is the same.
     """
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=1, compress_type=_RLE)
-    return buffer.getvalue()
+    width, height = image.size
+    rows = np.asarray(image).reshape(height, -1)
+    filtered = np.empty((height, 1 + rows.shape[1]), np.uint8)
+    filtered[:, 0] = _FILTER_UP
+    filtered[0, 1:] = rows[0]
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+    header = struct.pack(">IIBBBBB", width, height, 8, _RGB, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes(), 1)), (b"IEND", b""))
+    return _PNG_SIGNATURE + b"".join(_chunk(kind, data) for kind, data in chunks)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    checksum = zlib.crc32(data, zlib.crc32(kind))
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
 
 
 def _answer(record: Record, cohort: str, name: str, default: str) -> str:

@@ -15,6 +15,7 @@ from contextbias.generate.drawing.scene import rasterise
 from contextbias.generate.drawing.svg import Ink
 
 _TALL_HAIR = frozenset({"bun", "updo", "afro", "mohawk", "curly", "ponytail"})
+_BREADTH, _BREADTH_WHOLE = 0.78, 0.40
 _LOW_COVERINGS = frozenset({"none", "headband"})
 
 
@@ -94,5 +95,11 @@ def paste(
     if width <= 0 or height <= 0:
         return
     view = ((left - middle) / scale, frame.top + upper / scale, width / scale, height / scale)
-    layer = light.shaped(rasterise(ink.document(drawn, view, width, height)), temperature)
+    layer = light.shaped(
+        rasterise(ink.document(drawn, view, width, height)),
+        temperature,
+        at=(left, upper),
+        size=size,
+        breadth=_BREADTH_WHOLE if frame.whole else _BREADTH,
+    )
     picture.paste(layer, (left, upper), layer)

@@ -36,11 +36,23 @@ def tinted(image: Image.Image, temperature: str) -> Image.Image:
     return image.point(_gain_curve(gains)) if gains and temperature != "neutral" else image
 
 
-def shaped(layer: Image.Image, temperature: str) -> Image.Image:
-    """An RGBA layer lit from the upper left, with part of the colour of the light on it."""
+def shaped(
+    layer: Image.Image, temperature: str, *, at: tuple[int, int], size: int, breadth: float
+) -> Image.Image:
+    """An RGBA layer lit from the upper left, with part of the colour of the light on it.
+
+    Args:
+        layer: Part of a picture.
+        temperature: Colour temperature of the light.
+        at: Where the layer's upper left corner is in the picture.
+        size: Width and height of the picture.
+        breadth: The part of the picture's width, about its middle, over which light turns to shade.
+    """
     gains = _TEMPERATURES.get(temperature, _TEMPERATURES["neutral"])
     soft = tuple(1 + (g - 1) * _ON_PEOPLE for g in gains)
-    return ImageChops.multiply(layer, _form(layer.size, soft))
+    left, top = at
+    box = (left, top, left + layer.width, top + layer.height)
+    return ImageChops.multiply(layer, _form(size, breadth, soft).crop(box))
 
 
 def in_mood(image: Image.Image, mood: str) -> Image.Image:
@@ -73,23 +85,30 @@ def slope(size: tuple[int, int]) -> Image.Image:
     curves = [
         [_clip(255 * (1 - dark * v / 255)) for v in range(256)] for dark in (0.17, 0.18, 0.13)
     ]
-    return Image.merge("RGB", [_across_and_down(size, 0.5).point(curve) for curve in curves])
+    ramp = Image.blend(_across(size), _down(size), 0.5)
+    return Image.merge("RGB", [ramp.point(curve) for curve in curves])
 
 
-def _across_and_down(size: tuple[int, int], down: float) -> Image.Image:
-    across = Image.linear_gradient("L").rotate(90)
-    mixed = Image.blend(across, Image.linear_gradient("L"), down)
-    return mixed.resize(size, Image.Resampling.BICUBIC)
+def _across(size: tuple[int, int]) -> Image.Image:
+    return Image.linear_gradient("L").rotate(90).resize(size, Image.Resampling.BICUBIC)
 
 
-@lru_cache(maxsize=64)
-def _form(size: tuple[int, int], gains: tuple[float, ...]) -> Image.Image:
+def _down(size: tuple[int, int]) -> Image.Image:
+    return Image.linear_gradient("L").resize(size, Image.Resampling.BICUBIC)
+
+
+@lru_cache(maxsize=32)
+def _form(size: int, breadth: float, gains: tuple[float, ...]) -> Image.Image:
     """Full light at the upper left, four fifths of it at the lower right, violet in the shade."""
-    ramp = _across_and_down(size, 0.45)
+    middle = round(size * breadth)
+    across = Image.new("L", (size, size), 255)
+    across.paste(0, (0, 0, (size - middle) // 2, size))
+    across.paste(_across((middle, size)), ((size - middle) // 2, 0))
+    ramp = Image.blend(across, _down((size, size)), 0.45)
     top = max(1.0, *gains)
     shades = zip(gains, (0.17, 0.20, 0.12), strict=True)
     bands = [ramp.point(_shade_curve(gain / top, dark)) for gain, dark in shades]
-    return Image.merge("RGBA", [*bands, Image.new("L", size, 255)])
+    return Image.merge("RGBA", [*bands, Image.new("L", (size, size), 255)])
 
 
 @lru_cache(maxsize=32)

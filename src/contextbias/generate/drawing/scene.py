@@ -20,14 +20,16 @@ from contextbias.generate.drawing.workplaces import WORKPLACES
 _DRAWN_BY = WORKPLACES | ROOMS | EXTERIORS
 
 _LAYOUTS = 2
-_DRAWN_AT = 576
 _CORNERS = 0.12
 
-# Framing -> the part of the background that is seen: left, top, right, bottom in its own units.
+_DRAWN_AT = 585
+"""Pixels of a whole background: the part seen in a medium picture is then 512 pixels wide."""
+
+# Framing -> the part of the background that is seen: left, top, right, bottom in its pixels.
 _WINDOWS = {
-    "wide": (0.0, 0.0, 640.0, 640.0),
-    "medium": (40.0, 6.0, 600.0, 566.0),
-    "tight": (84.0, 24.0, 556.0, 496.0),
+    "wide": (0, 0, 585, 585),
+    "medium": (37, 5, 549, 517),
+    "tight": (77, 22, 508, 453),
 }
 
 # Depth of field -> (the background is first reduced by, then blurred by).
@@ -36,8 +38,16 @@ _BLURS = {"shallow": (4, 2.6), "medium": (2, 1.5)}
 
 def rasterise(svg: str) -> Image.Image:
     """Render a document; the result has an alpha channel."""
-    data = resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True)
-    image = Image.open(io.BytesIO(bytes(data)))
+    return _decoded(_rendered(svg))
+
+
+def _rendered(svg: str) -> bytes:
+    """A document as the renderer's PNG file."""
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, skip_system_fonts=True))
+
+
+def _decoded(png: bytes) -> Image.Image:
+    image = Image.open(io.BytesIO(png))
     image.load()
     return image
 
@@ -56,47 +66,72 @@ def background(
     """The picture without anybody in it: RGB, `size` pixels square; a copy to draw on.
 
     A location has few looks (palette, layout, side), so that most pictures find theirs drawn.
+    Blurred views stay small until the light is on them: they are cheap to keep and to tint.
     """
     luck = chance("background", location, seed)
     palette = setting.palettes.index(palette_for(setting, location, seed))
     layout = luck.randrange(_LAYOUTS) if setting.indoor else 0
     mirrored = chance("mirror", location, palette, layout).random() < 0.5
-    view = _viewed(setting.name, palette, layout, weather, framing, depth, mirrored, size)
-    return light.tinted(view, temperature) if temperature != "neutral" else view.copy()
+    scene = (setting.name, palette, layout, weather)
+    if depth in _BLURS:
+        view = _blurred(scene, framing, depth, mirrored, size)
+        lit = light.tinted(view, temperature)
+        return lit.resize((size, size), Image.Resampling.BICUBIC)
+    return light.tinted(_sharp(scene, framing, mirrored, size).copy(), temperature)
 
 
-@lru_cache(maxsize=96)
-def _viewed(
-    name: str,
-    palette: int,
-    layout: int,
-    weather: str,
-    framing: str,
-    depth: str,
-    mirrored: bool,
-    size: int,
-) -> Image.Image:
-    whole = _drawn(name, palette, layout, weather)
-    left, top, right, bottom = (v * _DRAWN_AT / SIZE for v in _WINDOWS[framing])
-    factor, radius = _BLURS.get(depth, (1, 0.0))
-    small = max(size // factor, 1)
-    view = whole.resize(
-        (small, small),
-        Image.Resampling.BICUBIC,
-        box=(left, top, right, bottom),
-        reducing_gap=2.0,
+_Scene = tuple[str, int, int, str]
+"""Archetype, palette, layout, weather."""
+
+
+@lru_cache(maxsize=384)
+def _blurred(scene: _Scene, framing: str, depth: str, mirrored: bool, size: int) -> Image.Image:
+    factor, radius = _BLURS[depth]
+    half = _reduced(scene)
+    window = tuple(v * half.width / _DRAWN_AT for v in _WINDOWS[framing])
+    view = _cut(half, window, max(size // factor, 1))
+    view = view.filter(ImageFilter.GaussianBlur(radius * size / 512))
+    return _finished(view, mirrored)
+
+
+@lru_cache(maxsize=48)
+def _sharp(scene: _Scene, framing: str, mirrored: bool, size: int) -> Image.Image:
+    return _finished(_cut(_lit(scene), _WINDOWS[framing], size), mirrored)
+
+
+def _cut(whole: Image.Image, window: tuple[float, ...], size: int) -> Image.Image:
+    left, top, right, bottom = window
+    return whole.resize(
+        (size, size), Image.Resampling.BICUBIC, box=(left, top, right, bottom), reducing_gap=2.0
     )
-    if radius:
-        view = view.filter(ImageFilter.GaussianBlur(radius * size / 512))
-        view = view.resize((size, size), Image.Resampling.BICUBIC)
+
+
+def _finished(view: Image.Image, mirrored: bool) -> Image.Image:
     view = ImageOps.mirror(view) if mirrored else view
-    return ImageChops.multiply(view, light.vignette(size, _CORNERS))
+    return ImageChops.multiply(view, light.vignette(view.width, _CORNERS))
 
 
-@lru_cache(maxsize=64)
-def _drawn(name: str, palette: int, layout: int, weather: str) -> Image.Image:
-    setting = settings()[name]
-    paints = setting.palettes[palette]
+@lru_cache(maxsize=192)
+def _reduced(scene: _Scene) -> Image.Image:
+    """The whole background at half size, for blurred views."""
+    return _lit(scene).reduce(2)
+
+
+def _lit(scene: _Scene) -> Image.Image:
+    """The whole background at full size."""
+    image = _decoded(_drawn(scene)).convert("RGB")
+    return (
+        ImageChops.multiply(image, light.slope(image.size))
+        if settings()[scene[0]].indoor
+        else image
+    )
+
+
+@lru_cache(maxsize=512)
+def _drawn(scene: _Scene) -> bytes:
+    """The whole background as the renderer's file: a twentieth of the pixels' memory."""
+    name, palette, layout, weather = scene
+    paints = settings()[name].palettes[palette]
     ink = Ink()
     pen = Pen(
         ink,
@@ -108,12 +143,10 @@ def _drawn(name: str, palette: int, layout: int, weather: str) -> Image.Image:
         weather,
         chance("scene", name, palette, layout),
     )
-    draw = _DRAWN_BY[name]
-    drawn = draw(pen)
+    drawn = _DRAWN_BY[name](pen)
     if weather == "fog":
         drawn += box(-20, -20, 680, 680, ink.fade("#dfe4e6", 0.78, 0.45))
-    image = rasterise(ink.document(drawn, (0, 0, SIZE, SIZE), _DRAWN_AT, _DRAWN_AT)).convert("RGB")
-    return ImageChops.multiply(image, light.slope(image.size)) if setting.indoor else image
+    return _rendered(ink.document(drawn, (0, 0, SIZE, SIZE), _DRAWN_AT, _DRAWN_AT))
 
 
 @lru_cache(maxsize=32)

@@ -138,6 +138,7 @@ def both_sides(body: str) -> str:
     return f'{body}<g transform="scale(-1 1)">{body}</g>'
 
 
+@lru_cache(maxsize=4096)
 def limb(
     joints: tuple[Point, Point, Point],
     widths: tuple[float, float, float],

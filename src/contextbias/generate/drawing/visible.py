@@ -8,7 +8,7 @@ from contextbias.generate.drawing.outfit import GARMENTS
 from contextbias.generate.drawing.settings import settings
 from contextbias.schema.codebook import DIMENSIONS
 
-DRAWING_VERSION = "1"
+DRAWING_VERSION = "2"
 """Part of a simulated generator's settings; changes whenever any pixel may change."""
 
 
