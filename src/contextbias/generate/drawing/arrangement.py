@@ -22,21 +22,40 @@ class Ledge:
         self.scale = 0.62 if frame.lift else 0.92
         self.bottom = frame.bottom
 
+    def places(self, items: list[Item], side: int) -> list[tuple[Item, float, float]]:
+        """Small things, from the picture's edges inwards, left and right in turn.
+
+        Returns:
+            Each thing with its middle's x and half of what it takes of the ledge.
+        """
+        used = {1: 8.0, -1: 8.0}
+        found = []
+        for index, item in enumerate([i for i in items if not i.big][:4]):
+            where = side if index % 2 == 0 else -side
+            reach = item.half * self.scale
+            found.append((item, where * (self.half - used[where] - reach), reach))
+            used[where] += reach * 2 + 10
+        return found
+
     def bounds(self, items: list[Item], side: int) -> Bounds:
         """What the things on the ledge take of the picture."""
-        small = [i for i in items if not i.big][:4]
-        near = {side * (1 if index % 2 == 0 else -1) for index in range(len(small))}
-        edge = 2 * self.half
+        places = self.places(items, side)
         return Bounds(
-            -edge if -1 in near else 0.0,
-            edge if 1 in near else 0.0,
-            self.y - self.scale * _highest(small) - 8,
+            min(x - _beside(item, reach) for item, x, reach in places),
+            max(x + _beside(item, reach) for item, x, reach in places),
+            self.y - self.scale * max(_height(item) for item, _, _ in places),
             self.bottom,
         )
 
 
-def _highest(items: list[Item]) -> float:
-    return max(90.0 if i.lay else i.foot + 130.0 for i in items)
+def _beside(item: Item, reach: float) -> float:
+    """What a thing takes from its middle, hoses and cables included."""
+    return reach * 2.5 if item.lay or item.half > 75 else reach + 14
+
+
+def _height(item: Item) -> float:
+    """At least the height of a thing that stands or lies."""
+    return max(114.0, item.half * 1.2) if item.lay else item.foot + 114
 
 
 def bystander(ink: Ink, look: Look, frame: Frame, side: int) -> str:
@@ -70,14 +89,9 @@ _FAINT = 'fill-opacity="0.22"'
 
 
 def ledge_items(items: list[Item], ledge: Ledge, side: int) -> str:
-    """Small things along the ledge, from the edges of the picture inwards, left and right in turn."""
-    used = {1: 8.0, -1: 8.0}
+    """Small things on the ledge, each with its shadow."""
     parts = []
-    for index, item in enumerate([i for i in items if not i.big][:4]):
-        where = side if index % 2 == 0 else -side
-        reach = item.half * ledge.scale
-        x = where * (ledge.half - used[where] - reach)
-        used[where] += reach * 2 + 10
+    for item, x, reach in ledge.places(items, side):
         y = ledge.y + 5
         shade = oval(x, y, reach, 5, _SHADOW, _FAINT)
         parts.append(shade + standing(item, x, y, ledge.scale))

@@ -28,10 +28,10 @@ from contextbias.generate.drawing.svg import (
 HEAD_Y = 66.0
 """Where the middle of the head is."""
 
-HIGHEST = -82.0
-"""Above every hat and hairstyle."""
+HIGHEST = -74.0
+"""Above every hat, hairstyle and raised tool."""
 
-LOW_TOP = -24.0
+LOW_TOP = -20.0
 """Above flat hair, tilted heads included."""
 
 FLOOR = 740.0

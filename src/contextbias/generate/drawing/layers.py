@@ -14,6 +14,10 @@ from contextbias.generate.drawing.look import Look
 from contextbias.generate.drawing.scene import rasterise
 from contextbias.generate.drawing.svg import Ink
 
+# Pose -> what elbows, sleeves and chairs take beside the shoulders; then what robes and bags add.
+_BESIDE_SHOULDERS = {"hands_on_hips": 86.0, "sitting": 54.0}
+_BESIDE_OTHERWISE, _ROBE, _BAG = 48.0, 10.0, 36.0
+_GROUND_SHADOW = (130.0, 158.0)
 _TALL_HAIR = frozenset({"bun", "updo", "afro", "mohawk", "curly", "ponytail"})
 _BREADTH, _BREADTH_WHOLE = 0.78, 0.40
 _LOW_COVERINGS = frozenset({"none", "headband"})
@@ -43,20 +47,31 @@ class Bounds:
 
 
 def person_bounds(look: Look, held: Item | None, frame: Frame) -> Bounds:
-    """Generous bounds of a person with what they hold."""
+    """Bounds of a person with what they hold, a few units wider than anything drawn there."""
     shoulder = body.build_of(look).shoulder
-    half = shoulder + (100 if look.pose == "hands_on_hips" else 62)
-    left, right = half, half
+    left = right = shoulder + _beside_shoulders(look)
     top = body.LOW_TOP if _is_low(look) else body.HIGHEST
     if held is not None and held.hold == "grip":
-        right = max(right, shoulder + 36 + max(80.0, held.half * 0.85))
-        top = frame.top
+        right = max(right, shoulder + 36 + max(86.0, held.half * 0.97))
+        top = frame.top if frame.lift else body.HIGHEST
     elif held is not None and held.hold == "both":
-        left, right = max(left, held.half * 1.7), max(right, held.half * 1.9)
+        left = max(left, shoulder + 58, held.half * 1.7)
+        right = max(right, shoulder + 58, held.half * 1.9)
+    elif held is not None and held.hold == "hang":
+        right = max(right, shoulder + 20 + held.half)
     bottom = body.FLOOR + 24 if frame.whole else frame.bottom
+    if frame.whole:
+        left, right = max(left, _GROUND_SHADOW[0]), max(right, _GROUND_SHADOW[1])
     if frame.whole and look.pose == "sitting":
-        top += body.FLOOR - body.SITTING_FLOOR if top != frame.top else 0.0
+        top += body.FLOOR - body.SITTING_FLOOR
+        bottom = frame.bottom
     return Bounds(-left, right, top, bottom)
+
+
+def _beside_shoulders(look: Look) -> float:
+    robe = _ROBE if any("robe" in garment for garment in look.garments) else 0.0
+    bag = _BAG if "bag" in look.accessories else 0.0
+    return _BESIDE_SHOULDERS.get(look.pose, _BESIDE_OTHERWISE) + robe + bag
 
 
 def _is_low(look: Look) -> bool:
