@@ -71,3 +71,22 @@ def test_receipts_come_back_as_they_were_and_in_order(tmp_path: Path) -> None:
         ("readings", "readings-d2-2.json"),
     ]
     assert found[0].row["provenance"] == {"host": "here"}
+
+
+def test_a_link_is_followed_and_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    write_atomic(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    write_atomic(Path("/dev/null"), b"x")
+    assert Path("/dev/null").is_char_device()
+    if Path("/dev/full").is_char_device():
+        with pytest.raises(InputError, match="no space left on device") as caught:
+            write_atomic(Path("/dev/full"), b"x")
+        assert caught.value.fix.startswith("make room")
+    with pytest.raises(InputError, match="is a directory"):
+        write_atomic(tmp_path, b"x")

@@ -244,3 +244,120 @@ def test_writing_needs_a_folder_that_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError, match="cannot write"):
         Study.create(tmp_path / "file" / "s", CONFIG)
+
+
+# ---- what somebody did to the folder
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("garbage", "not JSON"),
+        ("[]", "no table and row"),
+        ('{"table": "images", "row": []}', "no table and row"),
+        ('{"table": "prompts", "row": {}}', "it names the table 'prompts'"),
+        ('{"table": "images", "row": {"image_id": "x"}}', "missing or unknown: attempt"),
+    ],
+)
+def test_what_is_no_receipt_is_neither_dropped_nor_passed_over(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    root = tmp_path / "s"
+    Study.create(root, CONFIG).close()
+    path = root / RECEIPTS / "images-x-1.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(StudyError, match=r"images-x-1\.json is no receipt") as caught:
+        Study.open(root, writing=True)
+    assert why in str(caught.value)
+    assert path.exists()
+    path.unlink()
+    Study.open(root, writing=True).close()
+
+
+def test_a_receipt_with_a_field_of_another_type_is_named(study: Study) -> None:
+    path = study.files.keep_receipt("images", rows.image())
+    path.write_text(path.read_text().replace('"seed":5', '"seed":"five"'))
+    root = study.root
+    study.close()
+    with pytest.raises(StudyError, match=r"seed: Input should be a valid integer"):
+        Study.open(root, writing=True)
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_study_that_has_run_does_not_begin_anew_without_its_store(
+    tmp_path: Path, empty: bool
+) -> None:
+    root = tmp_path / "s"
+    with Study.create(root, CONFIG) as made:
+        made.files.keep_receipt("images", rows.image())
+    for path in root.glob(f"{STORE_FILE}*"):
+        path.unlink()
+    if empty:
+        (root / STORE_FILE).touch()
+    with pytest.raises(StudyError, match="is gone or empty, but this study has run"):
+        Study.open(root, writing=True)
+
+
+def test_damage_inside_the_store_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "s"
+    with Study.create(root, CONFIG) as made:
+        made.append_images([rows.image(f"i{n}") for n in range(500)])
+    data = bytearray((root / STORE_FILE).read_bytes())
+    data[8 * 4096 :] = b"\xab" * (len(data) - 8 * 4096)
+    (root / STORE_FILE).write_bytes(data)
+    with Study.open(root) as study:
+        with pytest.raises(StudyError, match="cannot be read: database disk image is malformed"):
+            study.images()
+        with pytest.raises(StudyError, match="cannot be read"):
+            study.attempts("images")
+
+
+def test_a_field_that_is_no_json_is_named(study: Study) -> None:
+    study.append_images([rows.image()])
+    with sqlite3.connect(study.root / STORE_FILE) as connection:
+        connection.execute("UPDATE images SET provenance = '{'")
+    connection.close()
+    with pytest.raises(StudyError, match="cannot be read"):
+        study.images()
+
+
+def test_a_table_that_was_cut_short_is_named_and_counts_as_not_made(study: Study) -> None:
+    study.write_estimates(pl.DataFrame({"point": [1.0, 2.0]}), "first")
+    path = study.root / "derived/estimates.parquet"
+    path.write_bytes(path.read_bytes()[:50])
+    assert study.fingerprint("estimates") is None
+    with pytest.raises(StudyError, match=r"estimates\.parquet cannot be read"):
+        study.estimates()
+
+
+def test_a_full_disk_is_not_called_damage(study: Study) -> None:
+    pages = study._database.select("PRAGMA page_count")[0][0]
+    study._database.select(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(InputError, match=r"cannot write .*full") as caught:
+        study.append_images([rows.image(f"i{n}") for n in range(500)])
+    assert caught.value.fix.startswith("make room")
+    assert study.images() == []
+
+
+def test_a_file_and_a_name_that_is_no_text_are_no_study(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StudyError, match="is not a study: it is a file"):
+        Study.open(tmp_path / "file")
+    with pytest.raises(StudyError, match="is not UTF-8"):
+        Study.open(tmp_path / "\udcff")
+
+
+def test_folders_that_may_not_be_looked_into(public_folder: Path, as_nobody: Nobody) -> None:
+    root = public_folder / "s"
+    Study.create(root, CONFIG).close()
+    (root / "study.toml").chmod(0)
+    script = (
+        "from pathlib import Path; from contextbias.store import Study\n"
+        "from contextbias.errors import InputError\n"
+        f"try: Study.open(Path({str(root)!r})).config\n"
+        "except InputError as error: print(error)\n"
+    )
+    assert "study.toml: permission denied. Check its permissions." in as_nobody(script).stdout
+    root.chmod(0)
+    assert "cannot read" in as_nobody(script).stdout

@@ -10,6 +10,14 @@ from typing import Any, Protocol
 QUIET_LINES_EVERY = 10.0
 """Seconds between lines where stderr is not a terminal."""
 
+_WORDS = 64
+# Columns that the words beside the bar need.
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 image``, ``1,200 images``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
 
 class Progress(Protocol):
     """Something that is told about every finished batch."""
@@ -103,9 +111,11 @@ class Live:
         from rich.progress import Progress as Bar
 
         self._failed = 0
+        # On a narrow terminal the bar goes first: the counts are what matters.
+        room = self._console.width - _WORDS
         self._bar = Bar(
             TextColumn("{task.description:<12}"),
-            BarColumn(),
+            *([BarColumn(bar_width=min(room, 40))] if room > 0 else []),
             MofNCompleteColumn(),
             TextColumn("{task.fields[unit]}{task.fields[failed]}"),
             TextColumn("{task.fields[rate]}"),

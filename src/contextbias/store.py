@@ -256,7 +256,7 @@ class Study:
             return pl.read_parquet(path)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise StudyError(
-                f"{path} cannot be read: {error}", "delete it, then run `contextbias run` again"
+                f"{path} cannot be read: {error}", "run `contextbias run` to make it again"
             ) from None
 
     def _write_parquet(

@@ -19,6 +19,9 @@ CONDITIONS = ("CF", "CA-R", "CA-U")
 OK = "ok"
 """Status of an image that exists or a reading that was parsed."""
 
+REMOVED = "removed"
+"""Status of an image that was taken from a folder and is not in it any more: it is not counted."""
+
 MISSING_REASONS = {
     "unknown": "the reader saw too little evidence",
     "not_readable": "the reader has declared that it cannot read this dimension",
@@ -103,7 +106,7 @@ class ImageRow:
     replicate: int
     """0 for the first image of the prompt, 1 for the second, …"""
     status: str
-    """``ok``, ``blocked``, ``corrupt`` or ``error``."""
+    """``ok``, ``blocked``, ``corrupt``, ``error``, or ``removed`` from its folder."""
     reason: str | None
     """Why the status is not ``ok``, in words."""
     path: str | None

@@ -1,6 +1,7 @@
 """Folders of existing images: patterns, manifests, and files that are broken."""
 
 import io
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -190,6 +191,49 @@ def test_a_manifest_with_an_unknown_condition(tmp_path: Path) -> None:
     manifest.write_text("path,condition\na.png,CF\nb.png,CB\n")
     with pytest.raises(InputError, match=r"m\.csv line 3: 'CB' is no condition"):
         scan(tmp_path, manifest=manifest)
+
+
+@pytest.mark.parametrize("again", ["./a.png", "x/../a.png", "{root}/a.png"])
+def test_a_manifest_names_a_file_once(tmp_path: Path, again: str) -> None:
+    put(tmp_path, "a.png")
+    manifest = tmp_path / "m.csv"
+    manifest.write_text(f"path,role\na.png,nurse\n{again.format(root=tmp_path)},welder\n")
+    with pytest.raises(InputError, match=r"m\.csv lines 2 and 3 both name .*a\.png"):
+        scan(tmp_path, manifest=manifest)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    put(tmp_path, "a.png")
+    os.mkfifo(tmp_path / "b.png")
+    (tmp_path / "c.png").symlink_to("c.png")
+    (tmp_path / "d.png").symlink_to("nowhere.png")
+    (tmp_path / "e.png").symlink_to("/dev/zero")
+    seen = {each.path.name: each.reason for each in scan(tmp_path)}
+    assert (seen["a.png"], seen["b.png"], seen["e.png"]) == (None, "not a file", "not a file")
+    assert str(seen["c.png"]).startswith("cannot be opened")
+    assert seen["d.png"] == "file not found"
+
+
+def test_names_that_cannot_be_stored_are_left_out(tmp_path: Path) -> None:
+    put(tmp_path, "a.png")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.png")).write_bytes(picture())
+    seen = survey(tmp_path)
+    assert [each.path.name for each in seen.found] == ["a.png"]
+    assert [each.why for each in seen.skipped] == ["its name is not UTF-8"]
+
+
+def test_studies_inside_the_folder_are_not_looked_into(tmp_path: Path) -> None:
+    put(tmp_path, "a.png")
+    put(tmp_path, "study/images/b.png")
+    put(tmp_path, "study/study.toml", b"")
+    assert [each.path.name for each in scan(tmp_path)] == ["a.png"]
+    assert [each.path.name for each in scan(tmp_path / "study")] == ["b.png"]
+
+
+def test_a_pattern_may_begin_with_a_dot(tmp_path: Path) -> None:
+    put(tmp_path, "nurse/1.png")
+    (found,) = scan(tmp_path, pattern="./{role}/{seed}.png")
+    assert (found.role, found.seed) == ("nurse", 1)
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:

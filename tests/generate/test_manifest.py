@@ -56,7 +56,13 @@ def test_jsonl(tmp_path: Path) -> None:
         ("m.csv", "path,role\n,nurse\n", "line 2 has no path"),
         ("m.csv", "path\na.png,b\n", "line 2 has more fields than the header"),
         ("m.csv", 'path\n"a.png\n', "is not valid CSV"),
-        ("m.csv", "path\na.png\nb.png\n./a.png\n", "lines 2 and 4 both name ./a.png"),
+        ("m.csv", "path,seed\na.png,9223372036854775808\n", "is not a whole number from 0 to"),
+        ("m.csv", "path,path\na.png,b.png\n", "line 1 has the column 'path' twice"),
+        ("m.csv", "path\na\0.png\n", "line 2: path is 'a\\x00.png'"),
+        ("m.jsonl", '{"path": "a", "role": "x\\ny"}\n', "line 1: role is 'x\\ny'"),
+        ("m.jsonl", '{"path": ["a.png"]}\n', "line 1: path is ['a.png']"),
+        ("m.jsonl", '{"path": "a", "role": "\\ud800"}\n', "line 1: role is not Unicode text"),
+        ("m.jsonl", '{"path": "a", "seed": true}\n', "line 1: seed is True"),
         ("m.jsonl", '{"path": "a"}\n{"path"\n', "line 2 is not valid JSON"),
         ("m.jsonl", '["a.png"]\n', "line 1 is not an object"),
         ("m.jsonl", '{"file": "a"}\n', "line 1 has no column 'path' (seen: file)"),
@@ -68,6 +74,14 @@ def test_a_fault_is_named_with_its_line(tmp_path: Path, name: str, text: str, me
         read_manifest(written(tmp_path, text, name))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_only_line_ends_end_a_line(tmp_path: Path) -> None:
+    text = '{"path": "a.png", "prompt": "one\u2028two"}\n'
+    expected = [row(1, "a.png", prompt="one\u2028two")]
+    assert read_manifest(written(tmp_path, text, "m.jsonl")) == expected
+    (only,) = read_manifest(written(tmp_path, "path,prompt\na.png,one\u2028two\n"))
+    assert only.prompt == "one\u2028two"
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -57,14 +58,14 @@ def _make_study(folder: Path, images_dir: Path, pattern: str | None, manifest: P
     if not images_dir.is_dir():
         seen = "it is a file" if images_dir.exists() else "no such folder"
         raise InputError(f"{images_dir} is not a folder of images: {seen}", "give a folder")
-    # Everything that can be wrong is found before the study's folder is made.
     load_reader("local", {})
-    scan(images_dir, pattern=pattern, manifest=manifest)
-    text = _study_text(images_dir.resolve(), pattern, manifest and manifest.resolve())
+    text = _study_text(images_dir.resolve(), pattern, manifest and Path(os.path.realpath(manifest)))
     config = folder / CONFIG_FILE
     if not config.exists():
+        # Everything that can be wrong is found before the study's folder is made.
+        scan(images_dir, pattern=pattern, manifest=manifest)
         Study.create(folder, text).close()
-    elif config.read_text("utf-8") != text:
+    elif config.read_bytes() != text.encode():
         raise StudyError(
             f"{folder} holds a study of other images or another pattern", "choose another --out"
         )

@@ -29,6 +29,6 @@ def demo(
     config = out / CONFIG_FILE
     if not config.exists():
         Study.create(out, text).close()
-    elif config.read_text("utf-8") != text:
+    elif config.read_bytes() != text.encode():
         raise StudyError(f"{out} holds another study than the demo", "choose another --out")
     finish(run_stages(out, STAGES, make_options()))

@@ -35,11 +35,12 @@ def _lines(state: dict[str, Any]) -> list[str]:
         wanted = counts.pop("wanted")
         there = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "none yet"
         lines.append(f"{name:<12}{there}; {wanted:,} wanted")
-    if state["kept_but_not_used"]:
-        lines.append(
-            f"            {state['kept_but_not_used']:,} images or attempts of earlier settings "
-            "are kept, and not counted"
-        )
+    for key, what in (("kept_but_not_used", "images"), ("readings_kept_but_not_used", "readings")):
+        if state[key]:
+            lines.append(
+                f"            {state[key]:,} more rows of {what} (earlier settings, attempts or "
+                "files) are kept, and not counted"
+            )
     lines.append(f"attributes  {'there' if state['attributes'] else 'not yet'}")
     lines.append(f"estimates   {'there' if state['estimates'] else 'not yet'}")
     lines.append(f"report      {state['report'] or 'not yet'}")

@@ -196,6 +196,9 @@ def _broken(picture: Picture) -> RawReading | None:
         with Image.open(picture.path) as image:
             image.verify()
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            # The system's word, not the decoder's: another time the file may be there.
+            return RawReading(status="error", reason=f"cannot be opened: {error.strerror}")
         return RawReading(status="corrupt", reason=f"cannot be decoded: {error}")
     return None
 

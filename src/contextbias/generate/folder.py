@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -27,8 +28,12 @@ from contextbias.generate.manifest import read_manifest
 from contextbias.ids import file_sha256
 from contextbias.tables import CONDITIONS, OK
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".tif", ".tiff")
-"""Extensions that are taken for images, in lower or upper case."""
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff")
+"""Extensions that are taken for images, in lower or upper case. Of an animation, the first frame
+counts."""
+
+STUDY_FILE = "study.toml"
+"""A folder with this file in it is a study, whose own pictures are not looked at."""
 
 PLACEHOLDERS = ("generator", "condition", "role", "prompt", "seed")
 """What a pattern may name."""
@@ -89,7 +94,7 @@ class Survey:
     found: tuple[Found, ...]
     """Images, sorted by path (with a manifest: in its order)."""
     skipped: tuple[Skipped, ...]
-    """Other files, sorted by path; hidden files and folders are not looked at."""
+    """Other files, sorted by path; hidden files and folders, and studies, are not looked at."""
 
 
 def scan(root: Path, *, pattern: str | None = None, manifest: Path | None = None) -> list[Found]:
@@ -116,6 +121,8 @@ def survey(root: Path, *, pattern: str | None = None, manifest: Path | None = No
         raise InputError(f"{root} is not a folder of images: {seen}", "give a folder")
     if pattern is not None and manifest is not None:
         raise InputError("both a pattern and a manifest were given", "give one of them")
+    if not _is_text(str(root)):
+        raise InputError(f"the name of {str(root)!r} is not UTF-8", "rename the folder")
     skipped: list[Skipped] = []
     if manifest is not None:
         candidates = _from_manifest(root, manifest)
@@ -142,7 +149,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     stem, any_suffix = (pattern[:-2], True) if pattern.endswith(".*") else (pattern, False)
     parts: list[str] = []
     seen: set[str] = set()
-    for name, star, literal in _TOKEN.findall(stem.strip("/")):
+    for name, star, literal in _TOKEN.findall(stem.removeprefix("./").strip("/")):
         if star:
             parts.append("[^/]*")
         elif literal:
@@ -160,6 +167,14 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 def condition_of(text: str) -> str | None:
     """The condition that `text` names (see CONDITION_NAMES), or None."""
     return CONDITION_NAMES.get(text.strip().lower())
+
+
+def place_of(path: Path) -> str:
+    """Where a file is, whatever way leads there.
+
+    A link to a file is an image of its own; links to folders on the way to it are followed.
+    """
+    return os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118
 
 
 def _group(name: str, seen: set[str], pattern: str) -> str:
@@ -196,6 +211,10 @@ def _files(root: Path, skipped: list[Skipped]) -> Iterator[Path]:
 
     paths = []
     for folder, folders, names in os.walk(root, onerror=closed):
+        if STUDY_FILE in names and Path(folder) != root:
+            folders[:] = []
+            skipped.append(Skipped(Path(folder), "a study lies there"))
+            continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [Path(folder, name) for name in names if not name.startswith(".")]
     yield from sorted(paths)
@@ -205,6 +224,8 @@ def _identify(path: Path, relative: str, expression: re.Pattern[str] | None) -> 
     """What a file shows, or why it is left out."""
     if path.suffix.lower() not in SUFFIXES:
         return f"no image by its extension {path.suffix!r}"
+    if not _is_text(relative):
+        return "its name is not UTF-8"
     if expression is None:
         return Found(path=path)
     match = expression.fullmatch(relative)
@@ -224,9 +245,25 @@ def _identify(path: Path, relative: str, expression: re.Pattern[str] | None) -> 
     )
 
 
+def _is_text(name: str) -> bool:
+    """Whether a name is UTF-8; others cannot be stored or shown."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _from_manifest(root: Path, manifest: Path) -> list[Found]:
     found = []
+    lines: dict[str, int] = {}
     for row in read_manifest(manifest):
+        same = lines.setdefault(place_of(root / row.path), row.line)
+        if same != row.line:
+            raise InputError(
+                f"{manifest.name} lines {same} and {row.line} both name {row.path}",
+                "keep one of them",
+            )
         condition = condition_of(row.condition or "CF")
         if condition is None:
             raise InputError(
@@ -267,6 +304,9 @@ def _inspect_all(candidates: list[Found]) -> list[Found]:
 
 def _inspect(image: Found) -> Found:
     try:
+        # A pipe would be waited for, and a device never ends.
+        if not stat.S_ISREG(image.path.stat().st_mode):
+            return replace(image, status="corrupt", reason="not a file")
         digest = file_sha256(image.path)
     except FileNotFoundError:
         return replace(image, status="corrupt", reason="file not found")

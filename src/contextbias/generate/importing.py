@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from contextbias.generate.folder import Found, Skipped, survey
+from contextbias.config import RESERVED_NAMES
+from contextbias.errors import InputError
+from contextbias.generate.folder import Found, Skipped, place_of, survey
 from contextbias.generate.work import utc_now
 from contextbias.ids import content_hash
-from contextbias.tables import GeneratorRow, ImageRow, Prompt
+from contextbias.tables import REMOVED, GeneratorRow, ImageRow, Prompt
 
 IMPORTED = "imported"
 """``base``, ``variant`` and ``bank`` of prompts that came with their images."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A folder of images and what tells what they show."""
+
+    folder: Path
+    """The folder."""
+    pattern: str | None = None
+    """What the paths say; see generate/folder.py."""
+    manifest: Path | None = None
+    """What a table says; see generate/manifest.py."""
+    section: str | None = None
+    """Name of the ``[[generators]]`` section that asks for it; None for an import on command."""
+
+    def settings(self) -> dict[str, Any]:
+        """What the generator's row says; its hash is the fingerprint.
+
+        Of a section it has all that decides which images are meant and as what, so that images
+        taken in under an earlier pattern are told from those that are asked for now.
+        """
+        folder = os.path.realpath(self.folder)
+        if self.section is None:
+            return {"source": folder, "asked_by": "import"}
+        manifest = None if self.manifest is None else os.path.realpath(self.manifest)
+        return {
+            "source": folder,
+            "asked_by": "study.toml",
+            "section": self.section,
+            "pattern": self.pattern,
+            "manifest": manifest,
+        }
+
+    def fingerprint(self) -> str:
+        """Content hash of the settings."""
+        return content_hash(["folder", self.settings()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +69,38 @@ class Imported:
     skipped: tuple[Skipped, ...]
     """Files that were not taken, and why."""
 
+    def copies(self) -> list[str]:
+        """Paths of images with the same content as an earlier one."""
+        seen: set[str] = set()
+        found = []
+        for image in self.images:
+            if image.sha256 in seen:
+                found.append(str(image.path))
+            elif image.sha256 is not None:
+                seen.add(image.sha256)
+        return found
 
-def rows_for(
-    source: Path, *, pattern: str | None, manifest: Path | None, generator: str = "images"
-) -> Imported:
+
+def rows_for(source: Source, *, generator: str = "images") -> Imported:
     """Look through a folder and make its rows.
 
     Args:
         source: The folder.
-        pattern: What the paths say; see generate/folder.py.
-        manifest: What a table says; see generate/manifest.py.
         generator: Name for images whose path and table name none.
 
     Raises:
-        InputError: Nothing there that can be read; see `survey`.
+        InputError: Nothing there that can be read (see `survey`), or a generator's name has a
+            meaning of its own in the estimates.
     """
-    seen = survey(source, pattern=pattern, manifest=manifest)
+    seen = survey(source.folder, pattern=source.pattern, manifest=source.manifest)
     prompts = {_prompt(found).prompt_id: _prompt(found) for found in seen.found}
     named = [_named(found, generator) for found in seen.found]
+    for name in sorted(set(named)):
+        if name.lower() in RESERVED_NAMES:
+            raise InputError(
+                f"a generator is called {name!r}, which has a meaning of its own in the tables",
+                "rename it in the paths or the manifest",
+            )
     generators = {name: _generator(name, source) for name in sorted(set(named))}
     replicates: dict[tuple[str, str], int] = defaultdict(int)
     images = []
@@ -58,23 +112,51 @@ def rows_for(
     return Imported(list(prompts.values()), list(generators.values()), images, seen.skipped)
 
 
-def latest_attempts(
-    images: Iterable[ImageRow], known: dict[str, tuple[int, str]], hashes: dict[str, str | None]
-) -> list[ImageRow]:
-    """Rows that say something new: a file not seen before, or one whose content has changed.
+def latest_attempts(images: Iterable[ImageRow], stored: Mapping[str, ImageRow]) -> list[ImageRow]:
+    """Rows that say something new: a file not seen before, or changed, or asked for otherwise.
 
     Args:
         images: Rows of `rows_for`.
-        known: Image id -> (latest attempt, status) in the store.
-        hashes: Image id -> content hash of that attempt.
+        stored: Image id -> latest attempt in the store.
     """
     new = []
     for image in images:
-        attempt, status = known.get(image.image_id, (0, ""))
-        if attempt and (status, hashes.get(image.image_id)) == (image.status, image.sha256):
-            continue
-        new.append(replace(image, attempt=attempt + 1))
+        before = stored.get(image.image_id)
+        if before is None or _content(before) != _content(image):
+            new.append(replace(image, attempt=1 if before is None else before.attempt + 1))
     return new
+
+
+def removals(
+    images: Iterable[ImageRow], source: Source, stored: Mapping[str, ImageRow]
+) -> list[ImageRow]:
+    """Rows for images that a section took in earlier and that are not there any more.
+
+    Args:
+        images: What is there now: rows of `rows_for`.
+        source: Where; an import on command removes nothing.
+        stored: Image id -> latest attempt in the store.
+    """
+    if source.section is None:
+        return []
+    there, asked = {image.image_id for image in images}, source.fingerprint()
+    return [
+        replace(
+            row,
+            attempt=row.attempt + 1,
+            status=REMOVED,
+            reason="not in its folder or manifest any more",
+            created_at=utc_now(),
+        )
+        for row in stored.values()
+        if row.generator_fingerprint == asked
+        and row.status != REMOVED
+        and row.image_id not in there
+    ]
+
+
+def _content(image: ImageRow) -> tuple[object, ...]:
+    return image.status, image.sha256, image.generator_fingerprint
 
 
 def _named(found: Found, generator: str) -> str:
@@ -97,18 +179,17 @@ def _prompt(found: Found) -> Prompt:
     )
 
 
-def _generator(name: str, source: Path) -> GeneratorRow:
-    settings = {"source": str(source.resolve())}
+def _generator(name: str, source: Source) -> GeneratorRow:
     return GeneratorRow(
         generator=name,
-        fingerprint=content_hash(["folder", settings]),
+        fingerprint=source.fingerprint(),
         backend="folder",
-        settings=settings,
+        settings=source.settings(),
     )
 
 
 def _image(found: Found, prompt: Prompt, generator: GeneratorRow, replicate: int) -> ImageRow:
-    path = str(found.path.resolve())
+    path = place_of(found.path)
     key = ["import", generator.generator, prompt.prompt_id, found.seed, path]
     return ImageRow(
         image_id=content_hash(key),

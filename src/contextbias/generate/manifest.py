@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from contextbias.errors import InputError
 
 COLUMNS = ("path", "role", "condition", "generator", "prompt", "seed")
 """The columns that are read; only ``path`` is required, others than these are ignored."""
+
+MAXIMUM_SEED = 2**63 - 1
+"""Largest seed that a study can store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +48,7 @@ def read_manifest(manifest: Path) -> list[ManifestRow]:
 
     Raises:
         InputError: No such file, another kind of file, a column that looks misspelt, a line that
-            cannot be read, a seed that is no whole number, or two rows for one file.
+            cannot be read, or a seed that is no whole number.
     """
     readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
     reader = readers.get(manifest.suffix.lower())
@@ -63,12 +67,11 @@ def read_manifest(manifest: Path) -> list[ManifestRow]:
     rows = [_row(manifest, line, values) for line, values in reader(manifest, text)]
     if not rows:
         raise InputError(f"{manifest} has no rows", "write one row an image")
-    _refuse_duplicates(manifest, rows)
     return rows
 
 
 def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         _check_columns(
             f"{manifest.name} line 1", [name.strip() for name in reader.fieldnames or ()]
@@ -87,7 +90,7 @@ def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]
 
 
 def _jsonl_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, content in enumerate(text.splitlines(), start=1):
+    for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip():
             continue
         where = f"{manifest.name} line {line}"
@@ -108,6 +111,8 @@ def _check_columns(where: str, names: list[str]) -> None:
             f"name the columns {', '.join(COLUMNS)}",
         )
     for name in names:
+        if name in COLUMNS and names.count(name) > 1:
+            raise InputError(f"{where} has the column {name!r} twice", "keep one of them")
         if name not in COLUMNS:
             free = [known for known in COLUMNS if known not in names]
             # Stricter than for commands: a column of other things ("caption") may well be there.
@@ -118,27 +123,32 @@ def _check_columns(where: str, names: list[str]) -> None:
 
 
 def _row(manifest: Path, line: int, values: dict[str, Any]) -> ManifestRow:
-    texts = {name: str(values.get(name) or "").strip() for name in COLUMNS if name != "seed"}
+    where = f"{manifest.name} line {line}"
+    texts = {name: _text(where, name, values.get(name)) for name in COLUMNS}
     if not texts["path"]:
-        raise InputError(f"{manifest.name} line {line} has no path", "name the image's file")
-    seed = values.get("seed")
-    seed = "" if seed is None else str(seed).strip()
-    if seed and not (seed.isascii() and seed.isdigit()):
+        raise InputError(f"{where} has no path", "name the image's file")
+    seed = texts.pop("seed")
+    if seed and not (seed.isascii() and seed.isdigit() and int(seed) <= MAXIMUM_SEED):
         raise InputError(
-            f"{manifest.name} line {line}: the seed {seed!r} is not a whole number",
+            f"{where}: the seed {seed!r} is not a whole number from 0 to 2**63 - 1",
             "correct it or leave it empty",
         )
     optional = {name: text or None for name, text in texts.items() if name != "path"}
     return ManifestRow(line=line, path=texts["path"], seed=int(seed) if seed else None, **optional)
 
 
-def _refuse_duplicates(manifest: Path, rows: list[ManifestRow]) -> None:
-    first: dict[str, int] = {}
-    for row in rows:
-        path = Path(row.path).as_posix()
-        if path in first:
-            raise InputError(
-                f"{manifest.name} lines {first[path]} and {row.line} both name {row.path}",
-                "keep one of them",
-            )
-        first[path] = row.line
+def _text(where: str, name: str, value: object) -> str:
+    """One field as text without blanks around it; empty where there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InputError(f"{where}: {name} is {value!r}", "write a text")
+    text = str(value).strip()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: {name} is not Unicode text", "correct it") from None
+    # A prompt may have several lines, and a file any name that the system allows.
+    if "\0" in text or (name not in ("path", "prompt") and not text.isprintable()):
+        raise InputError(f"{where}: {name} is {text!r}", "take out what cannot be printed")
+    return text

@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from contextbias.errors import ConfigError, nearest
 from contextbias.pipeline import derived, paid
+from contextbias.pipeline.imports import import_images
 from contextbias.pipeline.options import Done, Options
-from contextbias.pipeline.paid import import_images
 from contextbias.pipeline.selection import Wanted, check_names
 from contextbias.pipeline.state import Failure, failures, status
 from contextbias.store import Study

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from contextbias import __version__
 from contextbias.config import BackendSection
@@ -12,17 +11,15 @@ from contextbias.errors import ConfigError, InputError
 from contextbias.extract.work import ExtractTask, Question, reading_id
 from contextbias.generate.work import GenerateTask
 from contextbias.ids import content_hash
+from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
-from contextbias.pipeline.selection import Wanted, planted_backends
-from contextbias.progress import Progress
-from contextbias.store import Study, drop_receipts
+from contextbias.pipeline.selection import Wanted, has_file, planted_backends
+from contextbias.progress import counted
+from contextbias.store import drop_receipts
 from contextbias.tables import OK, ImageRow
 from contextbias.worklist import Worklist, pending, work_off
 
 _READINGS_A_BATCH = 16
-
-_BESIDE_IMAGES = frozenset({".csv", ".json", ".jsonl", ".md", ".toml", ".txt", ".yaml", ".yml"})
-# Tables and notes that usually lie beside images; nobody expects them to be taken for one.
 
 
 def bench(wanted: Wanted, _: Options) -> Done:
@@ -32,26 +29,59 @@ def bench(wanted: Wanted, _: Options) -> Done:
     if not wanted.prompts:
         return Done("bench", 0, "no generator draws, so no prompts are needed")
     state = f"{new:,} new" if new else "nothing new"
-    return Done("bench", new, f"{len(wanted.prompts):,} prompts for {roles} roles, {state}")
+    return Done(
+        "bench", new, f"{len(wanted.prompts):,} prompts for {counted(roles, 'role')}, {state}"
+    )
 
 
 def generate(wanted: Wanted, options: Options) -> Done:
     """Make or take in the images that are missing, and write down what was planted."""
-    new = failed = 0
-    for section in wanted.study.config.generators:
+    taken = _take_in_folders(wanted, options)
+    new, failed = sum(each.new for each in taken), sum(each.failed for each in taken)
+    drawn = 0
+    for section in wanted.drawn:
         if options.generators is not None and section.name not in options.generators:
             continue
-        if section in wanted.folders:
-            new += _import_section(wanted.study, section, options.progress)
-            continue
-        left = None if options.limit is None else options.limit - new
+        left = None if options.limit is None else options.limit - drawn
         outcome = _draw(wanted, section, options, left)
-        new, failed = new + outcome[0], failed + outcome[1]
+        drawn, failed = drawn + outcome[0], failed + outcome[1]
     _write_planted(wanted)
+    new += drawn
     total = len(wanted.images())
-    missing = f" of {len(wanted.image_ids):,}" if len(wanted.image_ids) > total else ""
+    asked = len(wanted.image_ids) + sum(len(each.image_ids) for each in taken)
+    missing = f" of {asked:,}" if asked > total else ""
     done = f"{new:,} new, {failed:,} failed" if new else "nothing to do"
-    return Done("generate", new, f"{total:,}{missing} images, {done}")
+    changed = new + sum(each.removed for each in taken)
+    return Done(
+        "generate", changed, f"{total:,}{missing} images, {done}{_kept(wanted.unused_images())}"
+    )
+
+
+def _kept(unused: int) -> str:
+    return f" ({unused:,} more kept, and not counted)" if unused else ""
+
+
+def _take_in_folders(wanted: Wanted, options: Options) -> list[Taken]:
+    """Bring the store up to date with the folders that study.toml names.
+
+    Raises:
+        ConfigError: Two of them take in the same image.
+    """
+    taken: list[Taken] = []
+    claimed: dict[str, str] = {}
+    for section in wanted.folders:
+        if options.generators is not None and section.name not in options.generators:
+            continue
+        found = take_in(
+            wanted.study,
+            source_of(wanted.study, section),
+            generator=section.name,
+            progress=options.progress,
+            claimed=claimed,
+        )
+        claimed |= dict.fromkeys(found.image_ids, section.name)
+        taken.append(found)
+    return taken
 
 
 def _draw(
@@ -88,68 +118,10 @@ def _draw(
     return outcome.done, outcome.failed
 
 
-def _import_section(study: Study, section: BackendSection, progress: Progress) -> int:
-    options = dict(section.options)
-    source = options.pop("source", None)
-    pattern, manifest = options.pop("pattern", None), options.pop("manifest", None)
-    if not isinstance(source, str) or options:
-        unknown = f"; unknown: {', '.join(options)}" if options else ""
-        raise ConfigError(
-            f"generator {section.name!r} (folder) takes source, pattern and manifest{unknown}",
-            'set options = { source = "path of the images" }',
-        )
-    return import_images(
-        study,
-        study.root / source,
-        pattern=pattern,
-        manifest=study.root / manifest if manifest else None,
-        generator=section.name,
-        progress=progress,
-    )
-
-
-def import_images(
-    study: Study,
-    source: Path,
-    *,
-    pattern: str | None = None,
-    manifest: Path | None = None,
-    generator: str = "images",
-    progress: Progress,
-) -> int:
-    """Take existing images into a study, where they lie; returns how many were new.
-
-    Args:
-        study: Open for writing.
-        source: Their folder.
-        pattern: Path pattern such as ``{generator}/{condition}/{role}/{prompt}/{seed}.png``.
-        manifest: CSV or JSONL that says what each file shows.
-        generator: Name for images whose path and manifest name none.
-        progress: Is told about files that were not taken.
-
-    Raises:
-        InputError: No folder there, or not one readable image in it.
-    """
-    from contextbias.generate.importing import latest_attempts, rows_for
-
-    found = rows_for(source, pattern=pattern, manifest=manifest, generator=generator)
-    study.append_prompts(found.prompts)
-    study.append_generators(found.generators)
-    hashes = {image.image_id: image.sha256 for image in study.images()}
-    new = latest_attempts(found.images, study.attempts("images"), hashes)
-    skipped = [each for each in found.skipped if each.path.suffix.lower() not in _BESIDE_IMAGES]
-    if skipped:
-        first = skipped[0]
-        progress.say(
-            f"{len(skipped):,} files in {source} were not taken, "
-            f"for example {first.path.name}: {first.why}"
-        )
-    return study.append_images(new)
-
-
 def _write_planted(wanted: Wanted) -> None:
     backends = planted_backends(wanted)
-    if not backends or not wanted.prompts:
+    if not backends:
+        wanted.study.drop_planted()
         return
     rows = [wanted.generator_rows[name].fingerprint for name, _ in backends]
     prompts = [prompt.prompt_id for prompt in wanted.prompts]
@@ -178,7 +150,7 @@ def extract(wanted: Wanted, options: Options) -> Done:
         raise ConfigError("study.toml names no reader", "add a [[readers]] section")
     images = [image for image in wanted.images() if image.status == OK]
     if not images:
-        raise InputError(f"{study.root} has no image to read", "run the generate stage first")
+        raise InputError(*_nothing_to_read(wanted, options))
     chosen = [image for image in images if _is_chosen(image, options)]
     new = failed = 0
     for section in study.config.readers:
@@ -189,7 +161,18 @@ def extract(wanted: Wanted, options: Options) -> Done:
     total = len(wanted.readings(images))
     done = f"{new:,} new, {failed:,} without an answer" if new else "nothing to do"
     plural = "s" if readers > 1 else ""
-    return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}")
+    kept = _kept(wanted.unused_readings(images))
+    return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}{kept}")
+
+
+def _nothing_to_read(wanted: Wanted, options: Options) -> tuple[str, str]:
+    failed = len(wanted.images())
+    if failed:
+        seen = f"none of its {failed:,} images was made or can be decoded"
+        return f"{wanted.study.root} has no image to read: {seen}", "see `contextbias status`"
+    narrowed = (options.limit, options.roles, options.generators) != (None, None, None)
+    fix = "without --limit, --roles and --generators" if narrowed else "with the generate stage"
+    return f"{wanted.study.root} has no image to read", f"run it {fix}"
 
 
 def _read(
@@ -206,6 +189,7 @@ def _read(
     todo = [
         Question(ids[position], images[position].image_id, str(images[position].path), attempt)
         for position, attempt in pending(ids, study.attempts("readings"), attempts=attempts)
+        if has_file(study, images[position])
     ][:limit]
     if not todo:
         return 0, 0

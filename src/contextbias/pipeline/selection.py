@@ -18,9 +18,10 @@ from contextbias.errors import ConfigError, MissingPart, nearest
 from contextbias.extract.work import reading_id
 from contextbias.generate.work import Order, orders_for
 from contextbias.ids import content_hash
+from contextbias.pipeline.imports import source_of
 from contextbias.registry import load_generator, load_reader
 from contextbias.store import Study
-from contextbias.tables import OK, GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
+from contextbias.tables import OK, REMOVED, GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
 
 FOLDER = "folder"
 """The backend of images that exist already."""
@@ -122,29 +123,57 @@ class Wanted:
         """Ids of all images that the generators which draw are asked for."""
         return frozenset(o.job.image_id for section in self.drawn for o in self.orders(section))
 
+    @cached_property
+    def folder_fingerprints(self) -> frozenset[str]:
+        """Fingerprints of the folders that study.toml names."""
+        return frozenset(source_of(self.study, s).fingerprint() for s in self.folders)
+
     def images(self) -> list[ImageRow]:
-        """Stored images that belong to this configuration, imported ones included."""
-        imported = {
-            (row.generator, row.fingerprint)
+        """Stored images that belong to this configuration.
+
+        They are those that it asks a generator for, those that its folders hold now, and those
+        that were imported on command.
+        """
+        by_command = {
+            row.fingerprint
             for row in self.study.generators()
-            if row.backend == FOLDER
+            if row.backend == FOLDER and row.settings.get("asked_by") == "import"
         }
+        imported = by_command | self.folder_fingerprints
         return [
             image
             for image in self.study.images()
             if image.image_id in self.image_ids
-            or (image.generator, image.generator_fingerprint) in imported
+            or (image.generator_fingerprint in imported and image.status != REMOVED)
         ]
+
+    def unused_images(self) -> int:
+        """How many stored images do not belong to this configuration."""
+        used = {image.image_id for image in self.images()}
+        return sum(image_id not in used for image_id in self.study.attempts("images"))
 
     def readings(self, images: Iterable[ImageRow]) -> list[ReadingRow]:
         """Stored readings of `images` by the configured readers with their current settings."""
-        ids = {
+        ids = self._reading_ids(images)
+        return [reading for reading in self.study.readings() if reading.reading_id in ids]
+
+    def unused_readings(self, images: Iterable[ImageRow]) -> int:
+        """How many stored readings are of other images, or by other readers or settings."""
+        ids = self._reading_ids(images)
+        return sum(key not in ids for key in self.study.attempts("readings"))
+
+    def _reading_ids(self, images: Iterable[ImageRow]) -> set[str]:
+        return {
             reading_id(row.reader, row.fingerprint, image.image_id, image.sha256 or "")
             for image in images
             if image.status == OK
             for row in self.reader_rows.values()
         }
-        return [reading for reading in self.study.readings() if reading.reading_id in ids]
+
+
+def has_file(study: Study, image: ImageRow) -> bool:
+    """Whether the file of an image is where it was put."""
+    return image.path is not None and (study.root / image.path).is_file()
 
 
 def check_names(kind: str, asked: Collection[str] | None, known: Iterable[str]) -> None:

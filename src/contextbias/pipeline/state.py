@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.store import Study
-from contextbias.tables import OK, ImageRow
+from contextbias.tables import OK, ImageRow, ReadingRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,28 @@ def failures(study: Study) -> list[Failure]:
     bad_images = [
         Failure("generate", i.status, _name_of(i), i.reason or "") for i in images if i.status != OK
     ]
+    readings = wanted.readings(images)
     bad_readings = [
         Failure("extract", r.status, f"{named[r.image_id]} by {r.reader}", r.reason or "")
-        for r in wanted.readings(images)
+        for r in readings
         if r.status in ("corrupt", "error")
     ]
-    return bad_images + bad_readings
+    return bad_images + bad_readings + _lost(wanted, images, readings)
+
+
+def _lost(wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow]) -> list[Failure]:
+    """Images that cannot be read because their file is gone; put back, they will be."""
+    read = Counter(reading.image_id for reading in readings)
+    readers = len(wanted.reader_rows)
+    return [
+        Failure(
+            "extract", "not_read", _name_of(image), "the file is gone; put it back and run again"
+        )
+        for image in images
+        if image.status == OK
+        and read[image.image_id] < readers
+        and not has_file(wanted.study, image)
+    ]
 
 
 def status(study: Study) -> dict[str, Any]:
@@ -65,6 +81,7 @@ def status(study: Study) -> dict[str, Any]:
             **_by_status(reading.status for reading in readings),
         },
         "kept_but_not_used": study.counts()["images"] - len(images),
+        "readings_kept_but_not_used": study.counts()["readings"] - len(readings),
         "attributes": study.fingerprint("attributes") is not None,
         "estimates": study.fingerprint("estimates") is not None,
         "report": str(study.report_path) if study.report_path.is_file() else None,
