@@ -78,7 +78,10 @@ def main(args: list[str] | None = None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _interrupt)
     code = _run(args)
-    sys.exit(code or _flush())
+    unwritten = _flush()
+    if unwritten is not None and code == 0:
+        code = _refuse(_in_words(unwritten))
+    sys.exit(code)
 
 
 def _run(args: list[str] | None) -> int:
@@ -118,21 +121,15 @@ def _in_words(error: OSError) -> ContextBiasError:
     return InputError(f"cannot use {one_line(where)}: {reason}", "check its permissions and room")
 
 
-def _flush() -> int:
-    """Write out what is buffered; returns the exit code for an output that takes no more."""
+def _flush() -> OSError | None:
+    """Write out what is buffered; returns the error of an output that takes no more."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
     except OSError as error:
-        _discard_output()
-        return _refuse(_in_words(error))
-    return 0
-
-
-def _discard_output() -> None:
-    # The interpreter flushes once more on its way out, and would complain.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The interpreter flushes once more on its way out, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return None if isinstance(error, BrokenPipeError) else error
+    return None
 
 
 def _open_closed_streams() -> None:
