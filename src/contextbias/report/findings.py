@@ -190,7 +190,7 @@ def _headline(lead: Number) -> str:
     return {
         1: "People are presented more uniformly in unrelated scenes",
         -1: "People are presented more variously in unrelated scenes",
-        0: "No change in how uniformly people are presented is shown",
+        0: "No change found in how uniformly people are presented",
     }[_side(lead)]
 
 
