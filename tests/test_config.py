@@ -142,3 +142,9 @@ def test_any_text_is_a_configuration_or_a_clear_error(text: str) -> None:
 
 def test_conditions_keep_their_order() -> None:
     assert CONDITIONS == ("CF", "CA-R", "CA-U")
+
+
+def test_what_windows_editors_write_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_bytes(b'\xef\xbb\xbf[study]\r\nname = "x"\r\n')
+    assert load_config(path).study.name == "x"

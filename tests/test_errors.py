@@ -66,3 +66,9 @@ def test_survives_the_trip_from_a_worker(error: type[ContextBiasError]) -> None:
 def test_nearest_word() -> None:
     assert nearest("generater", ["generator", "reader"]) == "did you mean 'generator'"
     assert nearest("zzz", ["generator", "reader"]) == ""
+
+
+def test_an_error_is_one_line_whatever_a_file_is_called() -> None:
+    assert str(InputError("no x\ny\x1b[31m\u2028z", "rename é")) == (
+        "no x\\ny\\x1b[31m\\u2028z. Rename é."
+    )

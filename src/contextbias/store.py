@@ -66,6 +66,7 @@ class Study:
         """
         parse_config(config_text)
         root = root.absolute()
+        _check_name(root)
         if (root / CONFIG_FILE).exists():
             raise StudyError(f"there is a study in {root} already", "choose another folder")
         write_atomic(root / CONFIG_FILE, config_text.encode())
@@ -305,12 +306,17 @@ def _row_of(receipt: Receipt) -> Any:
         raise not_a_receipt(receipt.path, f"{first['loc'][0]}: {first['msg']}") from None
 
 
-def _check_is_study(root: Path) -> None:
+def _check_name(root: Path) -> None:
     try:
         str(root).encode()
-        found, there, folder = (root / CONFIG_FILE).is_file(), root.exists(), root.is_dir()
     except UnicodeEncodeError:
         raise StudyError(f"the name of {root} is not UTF-8", "rename the folder") from None
+
+
+def _check_is_study(root: Path) -> None:
+    _check_name(root)
+    try:
+        found, there, folder = (root / CONFIG_FILE).is_file(), root.exists(), root.is_dir()
     except OSError as error:
         raise unreadable(root, error) from None
     if not found:

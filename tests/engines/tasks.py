@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from contextbias.errors import MissingPart
+
 
 @dataclass(frozen=True)
 class Doubling:
@@ -66,3 +68,11 @@ class Waiting:
                 time.sleep(0.01)
             (self.folder / f"done-{item}").touch()
         return list(batch)
+
+
+@dataclass(frozen=True)
+class Unbuildable:
+    """Lacks something from the beginning."""
+
+    def build(self) -> Callable[[Sequence[int]], list[int]]:
+        raise MissingPart("no weights", "fetch them")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import CHECKOUT
-from tests.engines.tasks import Doubling, Failing, Fatal, Waiting
+from tests.engines.tasks import Doubling, Failing, Fatal, Unbuildable, Waiting
 
 from contextbias.engines import run_batches
-from contextbias.errors import Incomplete
+from contextbias.errors import Incomplete, MissingPart
 
 BATCHES = [[1, 2], [3], [4, 5, 6], [7]]
 KINDS = ["none", "threads", "processes"]
@@ -135,3 +135,34 @@ def _is_alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+@pytest.mark.parametrize("parallel", KINDS)
+def test_a_worker_that_cannot_be_built_says_why(
+    parallel: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(MissingPart, match="no weights"):
+        list(run_batches(Unbuildable(), BATCHES, parallel=parallel, workers=2))
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_without_semaphores_the_work_is_done_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object, **__: object) -> object:
+        raise NotImplementedError("no named semaphores")
+
+    monkeypatch.setattr("contextbias.engines.local.ProcessPoolExecutor", none)
+    rows = list(run_batches(Doubling(tmp_path), BATCHES, parallel="processes", workers=2))
+    assert rows == [[2, 4], [6], [8, 10, 12], [14]]
+
+
+def test_processes_that_cannot_be_started_are_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> object:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("contextbias.engines.local.ProcessPoolExecutor.submit", refused)
+    with pytest.raises(Incomplete, match="no worker process can be started"):
+        list(run_batches(Doubling(tmp_path), BATCHES, parallel="processes", workers=2))

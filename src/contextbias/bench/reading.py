@@ -71,7 +71,8 @@ def _read_text(path: Path, shipped: Sequence[str]) -> str:
         hint = nearest(str(path), list(shipped)) or known
         raise BankError(f"there is no bank {str(path)!r}", hint) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise BankError(f"the bank {str(path)!r} cannot be read ({error})") from None
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise BankError(f"the bank {str(path)!r} cannot be read: {why}") from None
 
 
 def _parse(source: Source) -> Bank:

@@ -99,9 +99,9 @@ def _run(args: list[str] | None) -> int:
         return _refuse(error)
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except OSError as error:
-        return _refuse(_in_words(error))
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            return _refuse(_in_words(error))
         # Libraries turn a Ctrl-C in the middle of their import into errors of their own.
         if _interruptions:
             return _INTERRUPTED

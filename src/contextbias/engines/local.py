@@ -58,7 +58,13 @@ def run_batches(
         for batch in batches:
             yield work(batch)
         return
-    with _executor(task, parallel, workers) as executor:
+    try:
+        executor = _executor(task, parallel, workers)
+    except (NotImplementedError, OSError):
+        # Some systems have no semaphores (no /dev/shm); slower is better than not at all.
+        yield from run_batches(task, batches, parallel="none", workers=1)
+        return
+    with executor:
         yield from _pull(executor, batches, ahead=2 * workers)
 
 
@@ -82,7 +88,7 @@ def _pull(
         while True:
             # Few batches ahead: Ctrl-C then has little to wait for.
             for batch in waiting:
-                running.add(executor.submit(_work, batch))
+                running.add(_submit(executor, batch))
                 if len(running) >= ahead:
                     break
             if not running:
@@ -104,12 +110,26 @@ def _pull(
         executor.shutdown(wait=True, cancel_futures=True)
 
 
+def _submit(executor: Executor, batch: Sequence[Any]) -> Future[list[Any]]:
+    try:
+        return executor.submit(_work, batch)
+    except OSError as error:
+        raise Incomplete(
+            f"no worker process can be started ({error}); what was finished is kept",
+            "run again, with fewer workers ([run] workers in study.toml)",
+        ) from None
+
+
 # One worker, one task: in a process as a global, in a thread as a thread-local.
 _local = threading.local()
 
 
 def _start(task: Task) -> None:
-    _local.work = task.build()
+    try:
+        _local.work, _local.fault = task.build(), None
+    except Exception as error:
+        # Raised here, it would break the pool and be lost; with the first batch it is told.
+        _local.work, _local.fault = None, error
 
 
 def _start_process(task: Task) -> None:
@@ -127,5 +147,7 @@ def _die_with_driver() -> None:
 
 
 def _work(batch: Sequence[Any]) -> list[Any]:
+    if _local.fault is not None:
+        raise _local.fault
     rows: list[Any] = _local.work(batch)
     return rows

@@ -145,8 +145,8 @@ def _text(path: Path) -> str:
         raise CountsError(f"there is no file {path}", "check the path") from None
     except IsADirectoryError:
         raise CountsError(f"{path} is a folder, not a file", "give a CSV file") from None
-    except (OSError, ValueError) as problem:
-        raise CountsError(f"{path} cannot be read ({problem})") from None
+    except OSError as problem:
+        raise CountsError(f"{path} cannot be read: {(problem.strerror or '').lower()}") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
