@@ -361,3 +361,21 @@ def test_folders_that_may_not_be_looked_into(public_folder: Path, as_nobody: Nob
     assert "study.toml: permission denied. Check its permissions." in as_nobody(script).stdout
     root.chmod(0)
     assert "cannot read" in as_nobody(script).stdout
+
+
+def test_receipts_that_may_not_be_looked_at_are_not_passed_over(
+    public_folder: Path, as_nobody: Nobody
+) -> None:
+    root = public_folder / "s"
+    with Study.create(root, CONFIG) as made:
+        made.files.keep_receipt("images", rows.image())
+    for path in [*root.rglob("*"), root]:
+        path.chmod(0o777)
+    (root / RECEIPTS).chmod(0)
+    done = as_nobody(
+        "from pathlib import Path; from contextbias.store import Study\n"
+        "from contextbias.errors import InputError\n"
+        f"try: Study.open(Path({str(root)!r}), writing=True)\n"
+        "except InputError as error: print(error)\n"
+    )
+    assert "receipts: permission denied" in done.stdout, done.stderr
