@@ -34,6 +34,9 @@ def audit(
     Offline, on the CPU, without a key. Without a pattern or manifest all images are one group: the
     report shows distributions and concentration, but no comparison of conditions. The embedded
     reader sees few dimensions; `contextbias doctor` lists them.
+
+    Run again with the same --out, new images are added, changed ones are read again, and those
+    that are gone no longer count. Folders inside that are studies themselves are left out.
     """
     from contextbias.cli.run import finish, make_options, run_stages
     from contextbias.pipeline import STAGES
