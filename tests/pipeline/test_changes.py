@@ -11,6 +11,7 @@ import pytest
 from contextbias import pipeline
 from contextbias.errors import ConfigError, InputError
 from contextbias.pipeline import STAGES, Done, Options, failures
+from contextbias.progress import Silent
 from contextbias.store import Study
 
 STUDY = """
@@ -182,3 +183,27 @@ def test_unknown_names_are_refused(study: Path) -> None:
         run(study, roles=frozenset({"nurce"}))
     with pytest.raises(ConfigError, match="no generator 'drown'"):
         run(study, generators=frozenset({"drown"}))
+
+
+def test_measuring_older_attributes_is_said(study: Path) -> None:
+    said: list[str] = []
+
+    class Listening(Silent):
+        def say(self, message: str) -> None:
+            said.append(message)
+
+    run(study, "measure", progress=Listening())
+    assert said == []
+    change(study, "images_per_prompt = 1", "images_per_prompt = 2")
+    run(study, "bench", "generate", "extract")
+    run(study, "measure", progress=Listening())
+    assert len(said) == 1
+    assert "older than the readings" in said[0]
+
+
+def test_the_report_names_only_readers_that_were_measured(study: Path) -> None:
+    change(study, 'name = "vlm"', 'name = "other"')
+    run(study)
+    facts = (study / "report/index.html").read_text("utf-8").partition("The finding")[0]
+    assert "other" in facts
+    assert "vlm" not in facts

@@ -43,7 +43,7 @@ def study(tmp_path: Path) -> Study:
 
 def test_a_study_without_estimates_is_told_what_to_run(study: Study) -> None:
     with study, pytest.raises(StudyError, match="contextbias measure"):
-        inputs_of(study)
+        inputs_of(study, [])
 
 
 def test_only_measured_images_and_their_settings_are_shown(study: Study) -> None:
@@ -57,13 +57,14 @@ def test_only_measured_images_and_their_settings_are_shown(study: Study) -> None
         study.write_attributes(frame_of(AttributeRow, [fact]), "a")
         study.write_estimates(frame_of(EstimateRow, [number]), "e")
 
-        inputs = inputs_of(study)
+        inputs = inputs_of(study, [rows.reader("r")])
         page = study.write_report(render(inputs))
 
     assert [image.image_id for image in inputs.images] == ["i1"]
     assert Path(str(inputs.images[0].path)).is_file()
     assert [prompt.prompt_id for prompt in inputs.prompts] == ["p1"]
     assert [row.fingerprint for row in inputs.facts.generators] == ["f1"]
+    assert [row.reader for row in inputs.facts.readers] == ["r"]
     assert inputs.facts.preset == "strict"
     assert page == study.root / "report" / "index.html"
     text = page.read_text("utf-8")

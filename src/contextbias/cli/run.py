@@ -163,9 +163,11 @@ def finish(study: Study, *, report: bool = True) -> None:
         _say(f"  and {len(failed) - _SHOWN_FAILURES:,} more")
     if failed:
         one = len(failed) == 1
+        fix = f"{'it counts' if one else 'they count'} as missing, with the reason, in every number"
+        if any(failure.status == "error" for failure in failed):
+            fix += "; a new run tries errors again, as often as [run] attempts in study.toml says"
         raise Incomplete(
-            f"finished, but {len(failed):,} {'item' if one else 'items'} failed (listed above)",
-            f"{'it counts' if one else 'they count'} as missing, with the reason, in every number",
+            f"finished, but {len(failed):,} {'item' if one else 'items'} failed (listed above)", fix
         )
 
 

@@ -99,6 +99,11 @@ def measure(wanted: Wanted, options: Options) -> Done:
     if attributes is None or study.fingerprint("attributes") is None:
         seen = "has no attributes" if attributes is None else "has attributes that were changed"
         raise InputError(f"{study.root} {seen}", "run the canonicalise stage first")
+    if not _is_current(wanted):
+        options.progress.say(
+            "the attributes are older than the readings or study.toml: "
+            "`contextbias run` brings everything up to date"
+        )
     section = study.config.measure
     settings: dict[str, Any] = section.model_dump() | {"seed": study.config.study.seed}
     if options.preset is not None:
@@ -113,6 +118,15 @@ def measure(wanted: Wanted, options: Options) -> Done:
     )
     study.write_estimates(frame, fingerprint)
     return Done("measure", frame.height, f"{frame.height:,} estimates")
+
+
+def _is_current(wanted: Wanted) -> bool:
+    """Whether the attributes are what canonicalise would make now."""
+    images = wanted.images()
+    readings = wanted.readings(images)
+    mapping = _mapping(wanted.study, readings)
+    now = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
+    return wanted.study.fingerprint("attributes") == now
 
 
 def _planted(study: Study) -> pl.DataFrame | None:
@@ -143,6 +157,6 @@ def report(wanted: Wanted, _: Options) -> Done:
     fingerprint = content_hash(["report", __version__, sources, config])
     if study.fingerprint("report") == fingerprint:
         return Done("report", 0, "nothing to do")
-    files = render(inputs_of(study))
+    files = render(inputs_of(study, list(wanted.reader_rows.values())))
     study.write_report(files, fingerprint)
     return Done("report", len(files), f"{len(files)} files")

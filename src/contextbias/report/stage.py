@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from contextbias import __version__
 from contextbias.errors import StudyError
 from contextbias.report.inputs import ReportInputs, RunFacts
 from contextbias.schema import CODEBOOK_VERSION
-from contextbias.tables import ImageRow
+from contextbias.tables import ImageRow, ReaderRow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from contextbias.store import Study
 
 
-def inputs_of(study: Study) -> ReportInputs:
+def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
     """Gather what the page is printed from: the images that were measured, and nothing older.
+
+    Args:
+        study: The study.
+        readers: The readers that were measured, with their present settings, in order.
 
     Raises:
         StudyError: The study has no estimates yet.
@@ -32,7 +37,7 @@ def inputs_of(study: Study) -> ReportInputs:
     asked = {image.prompt_id for image in images}
     return ReportInputs(
         title=study.config.study.name,
-        facts=_facts(study, estimates, images),
+        facts=_facts(study, estimates, images, readers),
         estimates=estimates,
         attributes=attributes,
         images=images,
@@ -45,23 +50,31 @@ def _absolute(image: ImageRow, root: Path) -> ImageRow:
     return image if image.path is None else replace(image, path=str(root / image.path))
 
 
-def _facts(study: Study, estimates: pl.DataFrame, images: list[ImageRow]) -> RunFacts:
+def _facts(
+    study: Study,
+    estimates: pl.DataFrame,
+    images: list[ImageRow],
+    readers: Sequence[ReaderRow],
+) -> RunFacts:
     config = study.config
     ids = {image.image_id for image in images}
-    readings = [reading for reading in study.readings() if reading.image_id in ids]
+    by = {(row.reader, row.fingerprint) for row in readers}
+    readings = [
+        reading
+        for reading in study.readings()
+        if reading.image_id in ids and (reading.reader, reading.reader_fingerprint) in by
+    ]
     used = {(image.generator, image.generator_fingerprint) for image in images}
-    reading = {(row.reader, row.reader_fingerprint) for row in readings}
-    places = [entry.name for entry in (*config.generators, *config.readers)]
+    places = [entry.name for entry in config.generators]
 
     def place(name: str) -> int:
         return places.index(name) if name in places else len(places)
 
     generators = [g for g in study.generators() if (g.generator, g.fingerprint) in used]
-    readers = [r for r in study.readers() if (r.reader, r.fingerprint) in reading]
     dates = [image.created_at for image in images] + [row.created_at for row in readings]
     return RunFacts(
         generators=sorted(generators, key=lambda row: place(row.generator)),
-        readers=sorted(readers, key=lambda row: place(row.reader)),
+        readers=list(readers),
         preset=next(iter(estimates["preset"]), config.measure.preset),
         people=config.measure.people,
         alpha=config.measure.alpha,
