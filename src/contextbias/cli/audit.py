@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from contextbias.cli.imports import Manifest, Pattern
+
 
 def audit(
     images_dir: Annotated[
@@ -18,16 +20,8 @@ def audit(
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the study [default: NAME-audit]."),
     ] = None,
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            help="What the paths say, e.g. '{generator}/{condition}/{role}/{prompt}/{seed}.png'."
-        ),
-    ] = None,
-    manifest: Annotated[
-        Path | None,
-        typer.Option(help="CSV or JSONL: path, role, condition, generator, prompt, seed."),
-    ] = None,
+    pattern: Pattern = None,
+    manifest: Manifest = None,
 ) -> None:
     """Read a folder of images with the embedded reader and write a report.
 

@@ -7,6 +7,17 @@ from typing import Annotated
 
 import typer
 
+Pattern = Annotated[
+    str | None,
+    typer.Option(
+        help="What the paths say, e.g. '{generator}/{condition}/{role}/{prompt}/{seed}.png'."
+    ),
+]
+Manifest = Annotated[
+    Path | None,
+    typer.Option(help="CSV or JSONL: path, role, condition, generator, prompt, seed."),
+]
+
 app = typer.Typer(
     no_args_is_help=True, help="Bring in images that were made elsewhere.", add_completion=False
 )
@@ -21,16 +32,8 @@ def _group() -> None:
 def images(
     source: Annotated[Path, typer.Argument(metavar="SRC", help="Folder of the images.")],
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study folder.")],
-    pattern: Annotated[
-        str | None,
-        typer.Option(
-            help="What the paths say, e.g. '{generator}/{condition}/{role}/{prompt}/{seed}.png'."
-        ),
-    ] = None,
-    manifest: Annotated[
-        Path | None,
-        typer.Option(help="CSV or JSONL: path, role, condition, generator, prompt, seed."),
-    ] = None,
+    pattern: Pattern = None,
+    manifest: Manifest = None,
 ) -> None:
     """Take existing images into a study. They stay where they are; broken ones are listed."""
     from contextbias.cli.run import finish
