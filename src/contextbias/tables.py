@@ -237,7 +237,7 @@ class EstimateRow:
     label: str | None
     """Which label, for numbers about one label."""
     preset: str
-    """``paper``, ``reference`` or ``strict``."""
+    """``paper`` or ``strict``."""
     people: str
     """``primary`` or ``any``."""
     support: str | None

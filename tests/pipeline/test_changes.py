@@ -207,3 +207,21 @@ def test_the_report_names_only_readers_that_were_measured(study: Path) -> None:
     facts = (study / "report/index.html").read_text("utf-8").partition("The finding")[0]
     assert "other" in facts
     assert "vlm" not in facts
+
+
+def test_status_says_what_is_of_earlier_settings(study: Path) -> None:
+    def stale() -> list[str]:
+        with Study.open(study) as opened:
+            state = pipeline.status(opened)
+        assert state["readings"]["wanted"] == state["images"]["wanted"]
+        return list(state["stale"])
+
+    assert stale() == []
+    change(study, "bootstrap = 10", "bootstrap = 11")
+    assert stale() == ["estimates", "report"]
+    run(study, "measure")
+    assert stale() == ["report"]
+    change(study, "size = 64", "size = 65")
+    assert stale() == ["attributes", "estimates", "report"]
+    run(study)
+    assert stale() == []

@@ -41,9 +41,9 @@ def doctor(
         print(json.dumps([asdict(check) for check in checks], indent=2))
         return
     for check in checks:
-        print(f"{'ok  ' if check.ok else '-   '}{check.what:<22}{check.found}")
+        print(f"{'ok  ' if check.ok else '-   '}{check.what:<25}{check.found}")
         if check.fix:
-            print(f"    {'':<22}-> {check.fix}")
+            print(f"    {'':<25}-> {check.fix}")
 
 
 def _core() -> Iterator[Check]:

@@ -187,12 +187,11 @@ def _print_plan(folder: Path) -> None:
     images, readings = state["images"], state["readings"]
     made = sum(count for key, count in images.items() if key != "wanted")
     read = sum(count for key, count in readings.items() if key != "wanted")
-    readers = len(study.config.readers)
     print(f"prompts   {state['prompts']:,}")
     left = images["wanted"] - made
     print(f"images    {images['wanted']:,} wanted, {made:,} there, {left:,} to make")
-    wanted = images["wanted"] * readers
-    print(f"readings  {wanted:,} wanted, {read:,} there, {max(wanted - read, 0):,} to make")
+    left = max(readings["wanted"] - read, 0)
+    print(f"readings  {readings['wanted']:,} wanted, {read:,} there, {left:,} to make")
     print("nothing was done (--dry-run)")
 
 

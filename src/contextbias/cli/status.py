@@ -41,7 +41,8 @@ def _lines(state: dict[str, Any]) -> list[str]:
                 f"            {state[key]:,} more rows of {what} (earlier settings, attempts or "
                 "files) are kept, and not counted"
             )
-    lines.append(f"attributes  {'there' if state['attributes'] else 'not yet'}")
-    lines.append(f"estimates   {'there' if state['estimates'] else 'not yet'}")
-    lines.append(f"report      {state['report'] or 'not yet'}")
+    for name in ("attributes", "estimates", "report"):
+        there = state[name] if name == "report" else state[name] and "there"
+        older = ", of earlier rows or settings: run again" if name in state["stale"] else ""
+        lines.append(f"{name:<12}{there or 'not yet'}{older}")
     return lines

@@ -104,12 +104,8 @@ def measure(wanted: Wanted, options: Options) -> Done:
             "the attributes are older than the readings or study.toml: "
             "`contextbias run` brings everything up to date"
         )
-    section = study.config.measure
-    settings: dict[str, Any] = section.model_dump() | {"seed": study.config.study.seed}
-    if options.preset is not None:
-        settings["preset"] = options.preset
-    sources = [study.fingerprint("attributes"), study.fingerprint("planted")]
-    fingerprint = content_hash(["estimates", __version__, settings, sources])
+    settings = _settings(study, options.preset)
+    fingerprint = _estimates_fingerprint(study, settings)
     if study.fingerprint("estimates") == fingerprint:
         return Done("measure", 0, "nothing to do")
     readable = {row.reader: row.readable for row in wanted.reader_rows.values()}
@@ -118,6 +114,37 @@ def measure(wanted: Wanted, options: Options) -> Done:
     )
     study.write_estimates(frame, fingerprint)
     return Done("measure", frame.height, f"{frame.height:,} estimates")
+
+
+def stale(wanted: Wanted) -> list[str]:
+    """Derived files that are there, but of earlier rows or settings; in the order of the stages."""
+    study = wanted.study
+    now = {
+        "estimates": _estimates_fingerprint(study, _settings(study, None)),
+        "report": _report_fingerprint(study),
+    }
+    found = [] if _is_current(wanted) else ["attributes"]
+    for name, fingerprint in now.items():
+        # What was made from a stale file is stale, whatever its own fingerprint says.
+        if found or study.fingerprint(name) != fingerprint:
+            found.append(name)
+    return [name for name in found if study.fingerprint(name) is not None]
+
+
+def _settings(study: Study, preset: str | None) -> dict[str, Any]:
+    settings = study.config.measure.model_dump() | {"seed": study.config.study.seed}
+    return settings if preset is None else settings | {"preset": preset}
+
+
+def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
+    sources = [study.fingerprint("attributes"), study.fingerprint("planted")]
+    return content_hash(["estimates", __version__, settings, sources])
+
+
+def _report_fingerprint(study: Study) -> str:
+    sources = [study.fingerprint("estimates"), study.fingerprint("attributes")]
+    config = study.config.model_dump(mode="json", exclude={"run"})
+    return content_hash(["report", __version__, sources, config])
 
 
 def _is_current(wanted: Wanted) -> bool:
@@ -152,9 +179,7 @@ def report(wanted: Wanted, _: Options) -> Done:
     if estimates is None or study.fingerprint("estimates") is None:
         seen = "has no estimates" if estimates is None else "has estimates that were changed"
         raise InputError(f"{study.root} {seen}", "run the measure stage first")
-    sources = [study.fingerprint("estimates"), study.fingerprint("attributes")]
-    config = study.config.model_dump(mode="json", exclude={"run"})
-    fingerprint = content_hash(["report", __version__, sources, config])
+    fingerprint = _report_fingerprint(study)
     if study.fingerprint("report") == fingerprint:
         return Done("report", 0, "nothing to do")
     files = render(inputs_of(study, list(wanted.reader_rows.values())))

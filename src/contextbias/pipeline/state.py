@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from contextbias.pipeline.derived import stale
 from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.store import Study
 from contextbias.tables import OK, ImageRow, ReadingRow
@@ -66,18 +67,19 @@ def status(study: Study) -> dict[str, Any]:
     wanted = Wanted(study)
     images = wanted.images()
     readings = wanted.readings(images)
-    ok = sum(image.status == OK for image in images)
+    failed = sum(image.status != OK for image in images)
     imported = sum(image.image_id not in wanted.image_ids for image in images)
+    asked = len(wanted.image_ids) + imported
     return {
         "name": study.config.study.name,
         "folder": str(study.root),
         "prompts": len(wanted.prompts),
         "images": {
-            "wanted": len(wanted.image_ids) + imported,
+            "wanted": asked,
             **_by_status(image.status for image in images),
         },
         "readings": {
-            "wanted": ok * len(study.config.readers),
+            "wanted": (asked - failed) * len(study.config.readers),
             **_by_status(reading.status for reading in readings),
         },
         "kept_but_not_used": study.counts()["images"] - len(images),
@@ -85,6 +87,7 @@ def status(study: Study) -> dict[str, Any]:
         "attributes": study.fingerprint("attributes") is not None,
         "estimates": study.fingerprint("estimates") is not None,
         "report": str(study.report_path) if study.report_path.is_file() else None,
+        "stale": stale(wanted),
     }
 
 
