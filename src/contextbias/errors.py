@@ -89,5 +89,5 @@ def nearest(word: str, known: list[str]) -> str:
     """Return ``did you mean …`` for the known word nearest to `word`, or an empty string."""
     import difflib
 
-    match = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    match = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
     return f"did you mean {match[0]!r}" if match else ""
