@@ -72,7 +72,8 @@ class Intensity:
     n_missing: Integers | None
     """Per slot: images that could not be read; None for averages."""
     roles: Integers
-    """Per slot: roles that the value rests on."""
+    """Per slot: roles that the value rests on: those with a mention, the fewest of its conditions.
+    Of an average over generators the fewest of its members, of others the most."""
     notes: tuple[str | None, ...]
     """Per slot."""
 
@@ -147,16 +148,17 @@ def pooled_intensity(x: Integers | Floats, weights: Floats) -> Floats:
 def _pooled(counts: DimensionCounts, present: NDArray[np.bool_], weights: Floats) -> Intensity:
     by_condition = pooled_intensity(counts.x, weights)
     values = by_slot(by_condition, present)
-    read = counts.n > 0
+    read, mentioned = counts.n > 0, counts.x.sum(axis=2) > 0
     n, lost, roles = (
-        _slot_totals(table, present) for table in (counts.n, counts.missing, read.astype(np.int64))
+        _slot_totals(table, present)
+        for table in (counts.n, counts.missing, mentioned.astype(np.int64))
     )
-    roles[len(CONDITIONS)] = read.any(axis=1).sum()
+    roles[len(CONDITIONS)] = roles[: len(CONDITIONS)][present].min()
     notes = _notes(counts, np.zeros(len(SLOTS), dtype=np.int64))
     for slot, (a, b) in enumerate(_contrast_places(), start=len(CONDITIONS) + 1):
         both = read[:, a] & read[:, b]
         left_out = int((read[:, a] | read[:, b]).sum() - both.sum())
-        roles[slot] = both.sum()
+        roles[slot] = (mentioned & both[:, None])[:, [a, b]].sum(axis=0).min()
         if left_out and present[a] and present[b]:
             pair = pooled_intensity(counts.x[:, [a, b]] * both[:, None, None], weights)
             values[:, slot] = pair[:, 0] - pair[:, 1]
