@@ -59,6 +59,7 @@ class StudyMaker:
     readers: tuple[str, ...] = ("viewer",)
     prompts_each: int = 2
     seeds: int = 2
+    roles_behind: int = 12
     planted: bool = True
     labels: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=lambda: DIMENSIONS)
     budget: int = 12_000_000
@@ -211,7 +212,8 @@ class StudyMaker:
             for g, (cohort, name) in itertools.product((*self.generators, *means), scopes):
                 base = {
                     "estimand": estimand, "generator": g, "cohort": cohort, "dimension": name,
-                    "support": support, "method": "bootstrap-percentile", "n": len(self.roles),
+                    "support": support, "method": "bootstrap-percentile-expanded",
+                    "n": self.roles_behind,
                 }  # fmt: skip
                 level = 0.2 + 0.1 * len(cohort) / 6
                 for c in (*self.conditions, "all") if len(self.conditions) > 1 else self.conditions:
@@ -254,6 +256,10 @@ class StudyMaker:
         ):  # fmt: skip
             yield cell | {
                 "estimand": name, "condition": "all", "point": value, "n": 12, "note": note,
+            }  # fmt: skip
+        if k == 1:
+            yield cell | {
+                "estimand": "chi2_p_exact", "condition": "all", "point": 0.0625, "n": 12,
             }  # fmt: skip
         yield cell | {
             "estimand": "invariant_paper", "condition": "all", "note": note,

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
-from tests.report.made_study import MakeStudy
+import polars as pl
+from tests.report.made_study import MakeStudy, frame_of
 
 from contextbias.report import findings
 from contextbias.report.select import of_reader
+from contextbias.tables import EstimateRow
 
 
 def test_a_generator_has_changed_only_when_the_interval_leaves_zero(make_study: MakeStudy) -> None:
@@ -11,10 +13,10 @@ def test_a_generator_has_changed_only_when_the_interval_leaves_zero(make_study: 
 
     steady, adaptive = findings.cards(frame, ["steady", "adaptive"])
 
-    assert (steady.generator, steady.changed) == ("steady", False)
+    assert (steady.generator, steady.outcome) == ("steady", "same")
     assert "not evidence" in steady.sentences[0]
     assert "+0.004 [−0.026, +0.034]" in steady.sentences[0]
-    assert (adaptive.generator, adaptive.changed) == ("adaptive", True)
+    assert (adaptive.generator, adaptive.outcome) == ("adaptive", "changed")
     assert "less concentrated" in adaptive.sentences[0]
     assert "−0.120 [−0.150, −0.090]" in adaptive.sentences[0]
 
@@ -26,6 +28,62 @@ def test_the_lead_names_both_kinds_of_generators(make_study: MakeStudy) -> None:
 
     assert "adaptive changes" in lead
     assert "For steady no such change is shown" in lead
+
+
+def test_no_change_alone_is_not_said_of_such_a_change(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study(generators=("steady",)).inputs().estimates, "viewer")
+
+    lead = findings.lead_sentence(findings.cards(frame, ["steady"]))
+
+    assert "no change in how people are presented is shown for steady" in lead
+    assert "such" not in lead
+
+
+def without_people(frame: pl.DataFrame, *estimands: str) -> pl.DataFrame:
+    """The frame without these numbers about people."""
+    gone = pl.col("estimand").is_in(estimands) & (pl.col("cohort") == "people")
+    return frame.filter(~gone)
+
+
+def test_a_card_does_not_lead_with_what_is_not_about_people(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+
+    _, card = findings.cards(without_people(frame, "bi_role", "bi_pooled"), ["steady", "adaptive"])
+
+    assert card.outcome == "no_people"
+    assert card.headline == "Nothing can be said about how people are presented"
+    assert [row.name.split(",")[0] for row in card.contrasts] == ["Overall", "Overall"]
+    lead = findings.lead_sentence([card])
+    assert "cannot be said for adaptive: attributes of people could not be compared" in lead
+
+
+def test_raw_support_does_not_stand_in_for_equal_support(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+    # Nobody was readable in CA-U: the two dimensions about people are missing in all 12 images.
+    gone = frame_of(
+        EstimateRow,
+        (
+            {
+                "estimand": "missing", "reader": "viewer", "generator": "adaptive",
+                "condition": "CA-U", "cohort": "people", "dimension": name, "label": "no_person",
+                "point": 12.0, "n": 12,
+            }
+            for name in ("gender_presentation", "clothing_garment")
+        ),
+    )  # fmt: skip
+    frame = pl.concat([without_people(frame, "bi_role"), gone])
+
+    _, card = findings.cards(frame, ["steady", "adaptive"])
+
+    assert card.contrasts[0].name == "People, pooled over roles"
+    assert (card.outcome, card.sentences[0]) == (
+        "no_people",
+        "Attributes of people could not be compared: no answer about them was read in CA-U.",
+    )
+    # 24 of 3 conditions x 12 images x 2 dimensions.
+    assert card.sentences[1] == (
+        "24 of 72 answers about people are missing (CF 0%, CA-R 0%, CA-U 100%)."
+    )
 
 
 def test_a_card_shows_both_forms_for_people_and_overall(make_study: MakeStudy) -> None:

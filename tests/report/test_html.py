@@ -149,6 +149,36 @@ def test_distinct_contexts_are_stated_by_condition(make_study: MakeStudy) -> Non
     assert "CA-R with a place or activity of the role 9 3 36" in text
 
 
+def test_nothing_is_claimed_about_the_prompts_of_imported_pictures(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    imported = [replace(prompt, base="imported", text="") for prompt in inputs.prompts]
+
+    text = page_of(replace(inputs, prompts=imported)).text
+
+    for condition in ("CF", "CA-R", "CA-U"):
+        assert f"{condition} not known: imported pictures not known not known 24" in text
+    assert "the role alone" not in text
+
+
+def test_a_condition_that_nobody_chose_is_not_named(make_study: MakeStudy) -> None:
+    page = render(make_study(**AUDIT).inputs())["index.html"].decode()
+
+    # Neither the table of missing data, nor the images by cell, nor the list of failed images.
+    assert '<th scope="col">images' in page
+    assert not re.search(r"<br>CF|<td>CF</td>|>Condition</th>", page)
+
+
+def test_the_level_of_intervals_follows_alpha(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+
+    text = page_of(replace(inputs, facts=replace(inputs.facts, alpha=0.1))).text
+
+    assert "90% interval from resampling 12 roles" in text
+    assert "lines their 90% intervals" in text
+    assert "95% Wilson interval" in text
+    assert "95% interval from" not in text
+
+
 def test_readers_have_sections_of_their_own(make_study: MakeStudy) -> None:
     inputs = make_study(readers=("second", "first")).inputs()
     other = pl.when(pl.col("reader") == "first").then(pl.col("point") + 0.5)
@@ -191,7 +221,7 @@ def test_undefined_numbers_are_dashes(make_study: MakeStudy) -> None:
         replace(inputs, estimates=inputs.estimates.with_columns(point=nothing, low=nothing))
     )
 
-    assert "No contrast between conditions could be estimated" in page.text
+    assert "The leading comparison, CA-U − CF, could not be made" in page.text
     assert {"None", "nan", "NaN"} & set(page.text.split()) == set()
 
 

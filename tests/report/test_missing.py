@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from tests.report.made_study import MakeStudy, frame_of
 
-from contextbias.report.missing import failed_images, missing_view
+from contextbias.report.missing import Answers, answers_read, failed_images, missing_view
 from contextbias.tables import EstimateRow
 
 
@@ -58,6 +58,39 @@ def test_dimensions_are_sorted_into_unreadable_unanswered_and_complete() -> None
     assert view.unanswered == ("pose",)
     assert view.complete == ("mood",)
     assert view.rows == ()
+
+
+def test_a_file_that_cannot_be_decoded_does_not_tell_what_can_be_read() -> None:
+    view = missing_view(
+        frame(
+            gone("CF", "weather", "not_readable", 9),
+            gone("CF", "weather", "corrupt", 1),
+            gone("CA-U", "weather", "corrupt", 10),
+            gone("CF", "pose", "corrupt", 10),
+            gone("CA-U", "pose", "corrupt", 10),
+        ),
+        ["g"],
+    )
+
+    assert view.unreadable == ("weather",)
+    assert view.unanswered == ("pose",)
+
+
+def test_answers_are_counted_over_what_the_reader_can_read() -> None:
+    rows = [
+        gone("CF", "pose", "unknown", 2, n=13) | {"cohort": "people"},
+        gone("CF", "pose", "corrupt", 1, n=13) | {"cohort": "people"},
+        gone("CA-U", "age_range", "no_person", 4) | {"cohort": "people"},
+        gone("CF", "hair_style", "not_readable", 13, n=13) | {"cohort": "people"},
+        gone("CA-U", "hair_style", "not_readable", 10) | {"cohort": "people"},
+        gone("CF", "weather", "unknown", 5, n=13) | {"cohort": "scene"},
+    ]
+
+    # Pose and age: 2 x 13 questions in CF (10 bakers, 3 judges), 2 x 10 in CA-U.
+    assert answers_read(frame(*rows), "g", "people") == {
+        "CF": Answers(23, 26),
+        "CA-U": Answers(16, 20),
+    }
 
 
 def test_a_role_without_images_in_a_condition_is_named() -> None:

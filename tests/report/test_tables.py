@@ -28,6 +28,7 @@ def test_the_tables_hold_the_estimates_unrounded(make_study: MakeStudy) -> None:
     )
     assert (row["n_CF"], row["n_missing_CF"]) == (4, 1)
     assert (row["range_pp"], row["chi2_p"], row["verdict"]) == (25.0, 0.0004, "shifted")
+    assert row["chi2_p_exact"] == 0.0625
     bias = pl.read_csv(io.BytesIO(files["bias_intensity.csv"]))
     read = estimates.filter(
         pl.col("estimand").str.starts_with("bi_") & (pl.col("reader") != "planted")

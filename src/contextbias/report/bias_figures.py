@@ -40,8 +40,12 @@ _HINTS = {
     "bi_role": "one distribution a role, at matched support",
 }
 _INTERVALS = (
-    " Dots are estimates, lines their intervals from resampling roles, shared by conditions and "
-    "generators."
+    " Dots are estimates, lines their {level} intervals from resampling roles, shared by "
+    "conditions and generators."
+)
+_CONTRAST_INTERVALS = (
+    " Lines are {level} intervals from resampling roles. One that includes 0 does not tell the "
+    "direction, and does not show that nothing changes."
 )
 
 
@@ -56,8 +60,13 @@ def estimands_in(frame: pl.DataFrame) -> tuple[str, ...]:
     return BI_ESTIMANDS[::-1] if strict else BI_ESTIMANDS
 
 
-def levels_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> Figure | None:
-    """Mean Bias Intensity by cohort and condition, a panel a generator (the paper's figure 3)."""
+def levels_figure(
+    frame: pl.DataFrame, order: Sequence[str], ident: str, *, level: str
+) -> Figure | None:
+    """Mean Bias Intensity by cohort and condition, a panel a generator (the paper's figure 3).
+
+    `level` is that of the intervals, such as ``95%``.
+    """
     groups: list[Group] = []
     rows: list[Row] = []
     several = len(conditions_in(frame)) > 1
@@ -80,15 +89,17 @@ def levels_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> Figu
         ident=ident,
         title=f"{_AXIS} by cohort{' and condition' if several else ''}",
         caption="0: all labels equally frequent; 1: a single label."
-        + (_INTERVALS if any(row[-1] for row in rows) else ""),
+        + (_INTERVALS.format(level=level) if any(row[-1] for row in rows) else ""),
         groups=tuple(groups),
         header=("form", "generator", "cohort", "condition", _AXIS, "interval"),
         rows=tuple(rows),
     )
 
 
-def contrasts_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> Figure | None:
-    """Differences of Bias Intensity between conditions, a panel a contrast."""
+def contrasts_figure(
+    frame: pl.DataFrame, order: Sequence[str], ident: str, *, level: str
+) -> Figure | None:
+    """Differences of Bias Intensity between conditions, a panel a contrast; see levels_figure."""
     names = generators_in(frame, order)
     numbers = {estimand: index(frame, estimand) for estimand in estimands_in(frame)}
     marks = {
@@ -113,8 +124,8 @@ def contrasts_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> F
         ident=ident,
         title="What changes between conditions",
         caption="Right of the line: more concentrated in the first condition of the difference; "
-        "left: less. An interval that includes 0 does not tell the direction, and does not show "
-        "that nothing changes.",
+        "left: less."
+        + (_CONTRAST_INTERVALS.format(level=level) if any(row[-1] for row in rows) else ""),
         groups=tuple(groups),
         header=("form", "contrast", "generator", "cohort", "difference", "interval"),
         rows=tuple(rows),

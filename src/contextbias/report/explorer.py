@@ -29,6 +29,7 @@ _NUMBERS = {
     "range": ("range_pp", 4),
     "chi2": ("chi2", 4),
     "p": ("chi2_p", 6),
+    "exact": ("chi2_p_exact", 6),
     "q": ("chi2_q", 6),
     "equivalence": ("equivalence_p", 6),
     "ccs": ("ccs", 4),

@@ -8,6 +8,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from contextbias.report import formats
+from contextbias.report.basis import (
+    Basis,
+    basis_of,
+    headline,
+    outcome,
+    sentence,
+    support,
+    warnings,
+)
 from contextbias.report.inputs import ALL
 from contextbias.report.select import (
     CONTRASTS,
@@ -21,6 +30,11 @@ from contextbias.report.select import (
 
 _LEAD = CONTRASTS[0]
 _VERDICTS = ("invariant", "inconclusive", "shifted")
+_WITHOUT_FINDING = {
+    "few": "too few roles stand behind the numbers",
+    "no_interval": "there is no interval",
+    "no_people": "attributes of people could not be compared",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +85,12 @@ class Card:
 
     generator: str
     headline: str
-    changed: bool
-    """True when the leading interval lies on one side of 0."""
+    outcome: str
+    """``changed``, ``same``, ``few``, ``no_interval`` or ``no_people``; see basis.py."""
     sentences: tuple[str, ...]
+    """What the leading number says, and what it rests on."""
+    warnings: tuple[str, ...]
+    """Why the finding is weak; shown prominently."""
     contrasts: tuple[Contrast, ...]
     shares: tuple[Shares, ...]
 
@@ -120,8 +137,17 @@ def descriptions(frame: pl.DataFrame) -> list[Description]:
     ]
 
 
-def cards(frame: pl.DataFrame, order: Sequence[str]) -> list[Card]:
-    """One card for each generator that has contrasts; empty when nothing can be compared."""
+def cards(
+    frame: pl.DataFrame, order: Sequence[str], *, alpha: float = 0.05, bootstrap: int = 1000
+) -> list[Card]:
+    """One card for each generator that has contrasts; empty when nothing can be compared.
+
+    Args:
+        frame: Estimates of one reader.
+        order: Generators in the order of the configuration.
+        alpha: Intervals of Bias Intensity have the level 1 - alpha.
+        bootstrap: Resamples behind an interval; 0 when none were asked for.
+    """
     bi = {name: index(frame, name) for name in ("bi_role", "bi_pooled")}
     shares = {
         name: index(frame, name, ("generator", "cohort"))
@@ -130,24 +156,39 @@ def cards(frame: pl.DataFrame, order: Sequence[str]) -> list[Card]:
     names = generators_in(frame, order, mean=False)
     shown = {name: _contrast_numbers(bi, name) for name in names}
     ends = _ends([number for found in shown.values() for _, _, number in found])
-    return [_card(name, shown[name], ends, shares) for name in names if shown[name]]
+    return [
+        _card(basis_of(frame, bi["bi_role"], name, alpha, bootstrap), shown[name], ends, shares)
+        for name in names
+        if shown[name]
+    ]
 
 
 def lead_sentence(found: Sequence[Card]) -> str:
     """The finding over all generators in one or two sentences."""
-    changed = [card.generator for card in found if card.changed]
-    same = [card.generator for card in found if not card.changed]
+    named = {
+        kind: [card.generator for card in found if card.outcome == kind]
+        for kind in ("changed", "same", "few", "no_interval", "no_people")
+    }
     parts = []
-    if changed:
+    if named["changed"]:
         parts.append(
             "When the scene has nothing to do with the role, the presentation of people in "
-            f"pictures by {_join(changed)} changes."
+            f"pictures by {_join(named['changed'])} changes."
         )
-    if same:
-        parts.append(
-            f"For {_join(same)} no such change is shown: the interval of the difference in "
-            "concentration includes 0."
+    if named["same"]:
+        start = (
+            f"For {_join(named['same'])} no such change is shown"
+            if parts
+            else "When the scene has nothing to do with the role, no change in how people are "
+            f"presented is shown for {_join(named['same'])}"
         )
+        parts.append(f"{start}: the interval of the difference in concentration includes 0.")
+    for kind, why in _WITHOUT_FINDING.items():
+        if named[kind]:
+            parts.append(
+                "Whether the presentation of people changes cannot be said for "
+                f"{_join(named[kind])}: {why}."
+            )
     return " ".join(parts)
 
 
@@ -162,51 +203,20 @@ def _contrast_numbers(bi: dict[str, Index], generator: str) -> list[tuple[str, s
 
 
 def _card(
-    generator: str,
+    basis: Basis,
     found: Sequence[tuple[str, str, Number]],
     ends: tuple[float, float],
     shares: dict[str, Index],
 ) -> Card:
-    lead = found[0][2]
-    divided = [_shares(shares, generator, cohort) for cohort in (ALL, "people")]
+    divided = [_shares(shares, basis.generator, cohort) for cohort in (ALL, "people")]
     return Card(
-        generator=generator,
-        headline=_headline(lead),
-        changed=_side(lead) != 0,
-        sentences=_sentences(lead, found[0][0]),
+        generator=basis.generator,
+        headline=headline(basis),
+        outcome=outcome(basis),
+        sentences=(sentence(basis), *support(basis)),
+        warnings=warnings(basis),
         contrasts=tuple(_contrast(*row, ends) for row in found),
         shares=tuple(part for part in divided if part is not None),
-    )
-
-
-def _side(number: Number) -> int:
-    """Return 1 or -1 when the interval lies above or below 0, else 0."""
-    if number.low is None or number.high is None:
-        return 0
-    return (number.low > 0) - (number.high < 0)
-
-
-def _headline(lead: Number) -> str:
-    return {
-        1: "People are presented more uniformly in unrelated scenes",
-        -1: "People are presented more variously in unrelated scenes",
-        0: "No change found in how uniformly people are presented",
-    }[_side(lead)]
-
-
-def _sentences(lead: Number, estimand: str) -> tuple[str, ...]:
-    view = "within a role" if estimand == "bi_role" else "pooled over roles"
-    gap = f"{formats.signed(lead.point)} {formats.interval(lead.low, lead.high, sign=True)}".strip()
-    side = {
-        1: "labels about people are more concentrated in unrelated contexts than without one",
-        -1: "labels about people are less concentrated in unrelated contexts than without one",
-    }.get(_side(lead))
-    if side:
-        return (f"{view.capitalize()}, {side}: Bias Intensity differs by {gap}.",)
-    return (
-        f"{view.capitalize()}, Bias Intensity of labels about people differs by {gap} between "
-        "unrelated contexts and none. The interval includes 0, which is not evidence that "
-        "nothing changes.",
     )
 
 

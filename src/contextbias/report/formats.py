@@ -38,6 +38,18 @@ def percent(share: float | None, digits: int = 1) -> str:
     return MISSING if share is None or not isfinite(share) else f"{plain(100 * share, digits)}%"
 
 
+def coarse_percent(share: float) -> str:
+    """A share in whole percent; only all is ``100%``, and only none is ``0%``."""
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else percent(share, 0)
+
+
+def level(alpha: float) -> str:
+    """The level of intervals that leave out `alpha`, such as ``95%``."""
+    return f"{short(100 * (1 - alpha))}%"
+
+
 def whole(value: float | None) -> str:
     """A count with thin spaces between thousands."""
     if value is None or not isfinite(value):

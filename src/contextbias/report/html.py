@@ -42,6 +42,9 @@ _CONDITION_WORDS = {
     "CA-U": "with an unrelated, everyday one",
 }
 
+_IMPORTED = "imported"
+_UNKNOWN = "not known"
+
 
 @dataclass(frozen=True, slots=True)
 class ReaderView:
@@ -93,6 +96,7 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "comparable": any(view.comparable for view in views),
         "interval_methods": _interval_methods(inputs.estimates),
         "data": _blocks(inputs, views, thumbnails),
+        "level": formats.level(inputs.facts.alpha),
     }
     page = _environment().get_template("page.html.j2").render(context)
     return {PAGE: page.encode()} | {f"tables/{name}": data for name, data in tables.items()}
@@ -108,12 +112,13 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
     order = [generator.generator for generator in inputs.facts.generators]
     frame = of_reader(inputs.estimates, name)
     comparable = len(conditions_in(frame)) > 1
-    found = findings.cards(frame, order)
+    level = formats.level(inputs.facts.alpha)
+    found = findings.cards(frame, order, alpha=inputs.facts.alpha, bootstrap=inputs.facts.bootstrap)
     recovered = planted.recoveries(inputs.estimates, name, order)
     drawn = [
-        bias_figures.contrasts_figure(frame, order, f"{ident}-contrasts"),
+        bias_figures.contrasts_figure(frame, order, f"{ident}-contrasts", level=level),
         None if comparable else share_figures.distributions_figure(frame, f"{ident}-labels"),
-        bias_figures.levels_figure(frame, order, f"{ident}-levels"),
+        bias_figures.levels_figure(frame, order, f"{ident}-levels", level=level),
         bias_figures.dimensions_figure(frame, order, f"{ident}-dimensions"),
     ]
     return ReaderView(
@@ -159,16 +164,25 @@ def _roles(inputs: ReportInputs) -> list[str]:
     return sorted({image.role for image in inputs.images} - {ALL})
 
 
-def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, int, int, int]]:
-    """Condition, its words, prompts, distinct contexts and images."""
+def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, str, str, int]]:
+    """Condition, its words, prompts, distinct contexts and images.
+
+    Images that were imported came without the parts of their prompts, and perhaps without prompts:
+    what is not known is not counted.
+    """
     rows = []
     for condition in CONDITIONS:
         prompts = [prompt for prompt in inputs.prompts if prompt.condition == condition]
         images = sum(image.condition == condition for image in inputs.images)
-        if images or prompts:
-            contexts = len({_context(prompt) for prompt in prompts})
-            words = _CONDITION_WORDS[condition]
-            rows.append((condition, words, len(prompts), contexts, images))
+        if not images and not prompts:
+            continue
+        contexts = formats.whole(len({_context(prompt) for prompt in prompts}))
+        words, known = _CONDITION_WORDS[condition], formats.whole(len(prompts))
+        if any(prompt.base == _IMPORTED for prompt in prompts):
+            words, contexts = f"{_UNKNOWN}: imported pictures", _UNKNOWN
+        if not all(prompt.text for prompt in prompts):
+            known = _UNKNOWN
+        rows.append((condition, words, known, contexts, images))
     return rows
 
 

@@ -33,7 +33,7 @@ class RunFacts:
     people: str
     """``primary`` or ``any``: whose attributes count."""
     alpha: float
-    """Level of tests; intervals have 1 - alpha."""
+    """Level of tests; intervals of Bias Intensity have 1 - alpha, Wilson intervals always 95%."""
     margin_pp: float
     """Largest range, in percentage points, that counts as no change."""
     bootstrap: int

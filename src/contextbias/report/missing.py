@@ -12,6 +12,11 @@ from contextbias.report.inputs import ALL
 from contextbias.report.select import Index, dimension_order, generators_in, index
 from contextbias.tables import CONDITIONS, ImageRow
 
+_WHOLE_IMAGE = frozenset(
+    ("blocked", "corrupt", "error", "not_read", "refused", "truncated", "invalid")
+)
+"""Reasons of images without any answer: they say nothing about what the reader can read."""
+
 
 @dataclass(frozen=True, slots=True)
 class MissingCell:
@@ -23,6 +28,8 @@ class MissingCell:
     """Share of the cell's images that is missing, in percent, for the bar behind the text."""
     n: int | None
     """Images of the cell; None when nothing is missing."""
+    gone: int
+    """Images of the cell without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,7 @@ class MissingView:
     sizes: tuple[str, ...]
     """Images of each column."""
     unreadable: tuple[str, ...]
-    """Dimensions that the reader has declared it cannot read."""
+    """Dimensions that the reader has declared it cannot read, as its read images show."""
     unanswered: tuple[str, ...]
     """Dimensions without an answer in any image."""
     complete: tuple[str, ...]
@@ -59,6 +66,42 @@ class FailedImage:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers to the questions of a cohort that the reader can read, out of those asked."""
+
+    read: int
+    asked: int
+
+    @property
+    def share(self) -> float:
+        """Share read; 0 when nothing was asked."""
+        return self.read / self.asked if self.asked else 0.0
+
+
+def answers_read(frame: pl.DataFrame, generator: str, cohort: str) -> dict[str, Answers]:
+    """Answers of a generator's images by condition, in the order of every table.
+
+    An image is asked once for each dimension of the cohort that the reader has not declared to be
+    unreadable. Counts are those of the estimands ``images`` and ``missing``.
+    """
+    images = index(frame, "images", ("generator", "role", "condition"))
+    mine = frame.filter(pl.col("generator") == generator)
+    numbers = index(mine, "missing", ("generator", "condition", "dimension", "label"))
+    of_cohort = _dimensions(mine.filter(pl.col("cohort") == cohort))
+    totals = {
+        c: sum(n.n or 0 for (g, _, where), n in images.items() if (g, where) == (generator, c))
+        for c in CONDITIONS
+    }
+    present = [c for c in CONDITIONS if totals[c]]
+    cells = {name: [_cell(numbers, generator, c, name) for c in present] for name in of_cohort}
+    told = [row for row in cells.values() if not _unreadable(row)]
+    return {
+        c: Answers(len(told) * totals[c] - sum(row[k].gone for row in told), len(told) * totals[c])
+        for k, c in enumerate(present)
+    }
+
+
 def missing_view(frame: pl.DataFrame, order: Sequence[str]) -> MissingView:
     """Collect the section from the estimands ``missing`` and ``images``."""
     numbers = index(frame, "missing", ("generator", "condition", "dimension", "label"))
@@ -70,7 +113,7 @@ def missing_view(frame: pl.DataFrame, order: Sequence[str]) -> MissingView:
         name: tuple(_cell(numbers, generator, condition, name) for generator, condition in columns)
         for name in _dimensions(frame)
     }
-    unreadable = tuple(name for name, row in cells.items() if row and all(map(_declared, row)))
+    unreadable = tuple(name for name, row in cells.items() if _unreadable(row))
     unanswered = tuple(
         name
         for name, row in cells.items()
@@ -120,6 +163,7 @@ def _cell(numbers: Index, generator: str, condition: str, dimension: str) -> Mis
         reasons=tuple((reason, formats.whole(number.point)) for reason, number in found),
         fill=round(100 * gone / total, 1) if total else 0.0,
         n=total,
+        gone=round(gone),
     )
 
 
@@ -128,8 +172,10 @@ def _size(rows: Iterable[tuple[MissingCell, ...]], place: int) -> str:
     return formats.whole(sizes[0]) if sizes else ""
 
 
-def _declared(cell: MissingCell) -> bool:
-    return [reason for reason, _ in cell.reasons] == ["not_readable"]
+def _unreadable(row: Sequence[MissingCell]) -> bool:
+    """True when every image that was read at all lacks the answer by the reader's declaration."""
+    reasons = {reason for cell in row for reason, _ in cell.reasons}
+    return reasons - _WHOLE_IMAGE == {"not_readable"} and all(cell.fill == 100 for cell in row)
 
 
 def _left_out(by_role: Index) -> tuple[str, ...]:

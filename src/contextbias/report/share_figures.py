@@ -52,8 +52,8 @@ def distributions_figure(frame: pl.DataFrame, ident: str) -> Figure | None:
         ident=ident,
         title="What the images show",
         caption="Share of the images in which the label was read, out of those where the question "
-        f"had an answer; lines are 95% intervals. At most {MOST_LABELS} labels a dimension are "
-        "drawn.",
+        f"had an answer; lines are 95% Wilson intervals. At most {MOST_LABELS} labels a "
+        "dimension are drawn.",
         groups=tuple(groups),
         header=("generator", "role", "dimension", "label", "share", "interval"),
         rows=tuple(rows),

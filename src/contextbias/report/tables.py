@@ -14,7 +14,7 @@ _BI = (
     "preset", "people", "support", "method", "codebook", "point", "low", "high", "n", "n_missing",
     "note",
 )  # fmt: skip
-_POINTS = ("range_pp", "chi2", "chi2_p", "chi2_q", "equivalence_p", "ccs")
+_POINTS = ("range_pp", "chi2", "chi2_p", "chi2_p_exact", "chi2_q", "equivalence_p", "ccs")
 _VERDICTS = ("invariant_paper", "verdict")
 
 

@@ -184,6 +184,7 @@ const drawer = (reader, k) => {
   item("CCS", fixed(table.ccs[k], 1));
   item("χ²", fixed(table.chi2[k], 2));
   item("p", pValue(table.p[k]));
+  item("exact p", pValue(table.exact[k]));
   item("q", pValue(table.q[k]));
   item("equivalence p", pValue(table.equivalence[k]));
   item("paper's rule", { true: "invariant", false: "not invariant" }[table.paper[k]] ?? DASH);
