@@ -123,6 +123,7 @@ def test_the_table_starts_with_what_changes_most(study_page: Path, visit: Any) -
 def test_filters_narrow_the_table_and_say_how_far(study_page: Path, visit: Any) -> None:
     shown = visit(study_page)
     box = shown.page.locator("#r0 [data-associations]")
+    box.get_by_label("Cohort").select_option("")
     assert "36 of 42 labels" in box.locator("[role=status]").inner_text()
 
     box.get_by_label("Search").fill("nurse coat")
@@ -146,7 +147,11 @@ def test_a_row_opens_the_images_behind_its_numbers(study_page: Path, visit: Any)
     box.locator(".open").press("Enter")
     drawer = shown.page.get_by_role("dialog", name="baker: gender presentation “female”")
 
-    assert drawer.locator("h3").all_inner_texts() == ["CF", "CA-R", "CA-U"]
+    assert drawer.locator("h3").all_inner_texts() == [
+        "CF, no context",
+        "CA-R, related context",
+        "CA-U, unrelated context",
+    ]
     groups = [
         text.strip() for text in drawer.locator("section").first.locator("h4").all_inner_texts()
     ]
@@ -198,6 +203,7 @@ def test_without_the_originals_the_thumbnail_is_shown_and_says_so(
 def test_free_text_of_a_model_stays_text(study_page: Path, visit: Any) -> None:
     shown = visit(study_page)
     box = shown.page.locator("#r0 [data-associations]")
+    box.get_by_label("Cohort").select_option("")
     box.get_by_label("Search").fill("onerror")
     assert shown.column(3)[0] == NASTY
     box.locator(".open").first.click()
@@ -216,7 +222,7 @@ def test_one_reader_is_shown_at_a_time(study_page: Path, visit: Any) -> None:
     shown.page.get_by_label("Reader", exact=True).select_option(label="first")
 
     assert not shown.page.locator("#r0").is_visible()
-    assert shown.page.locator("#r1 .labels tbody tr").count() == 25
+    assert shown.page.locator("#r1 .labels tbody tr").count() == 24
 
 
 def test_a_choice_shows_one_group_of_a_figure(study_page: Path, visit: Any) -> None:
@@ -234,10 +240,92 @@ def test_the_gallery_shows_another_role(study_page: Path, visit: Any) -> None:
     shown = visit(study_page)
     shown.page.locator("#r0-gallery-role").select_option(label="nurse")
 
-    names = shown.texts("#r0 [data-gallery] .thumb .sr")
+    images = shown.page.locator("#r0 [data-gallery] .thumb img")
+    names = images.evaluate_all("list => list.map((i) => i.alt)")
 
     assert len(names) == 24
-    assert {name.split(",")[0] for name in names} == {"Picture: nurse"}
+    assert all("; asked for: a photo of a nurse" in name for name in names)
+
+
+def test_alternative_text_says_what_was_asked_and_read(study_page: Path, visit: Any) -> None:
+    shown = visit(study_page)
+    images = shown.page.locator("#r0 [data-gallery] .thumb img")
+
+    first, second = (images.nth(k).get_attribute("alt") for k in (0, 1))
+
+    # Four images: the first of each of two prompts, then the second of each. The very first one
+    # is broken and has no preview, so these are the cell's numbers 2 and 1 (counted from 0).
+    asked = 'asked for: a photo of a baker </script><b x="1">None</b>'
+    people = ("presented as female, garment jacket", "presented as male, garment apron")
+    assert first == f"Picture 2 of 4; {asked}; read: {people[0]}, items {NASTY}"
+    assert second == f"Picture 3 of 4; {asked}; read: {people[1]}, items clipboard"
+    broken = shown.page.locator("#r0 [data-gallery] .thumb").first
+    assert broken.locator(".sr").inner_text() == f"Picture 1 of 4; {asked}; not read"
+
+
+def test_a_click_anywhere_in_a_row_opens_it(study_page: Path, visit: Any) -> None:
+    shown = visit(study_page)
+    row = shown.page.locator("#r0 .labels tbody tr").nth(1)
+    row.locator("td").last.click()
+    drawer = shown.page.locator("#drawer")
+
+    assert row.locator(".open").inner_text() in drawer.locator("h2").inner_text()
+    shown.page.keyboard.press("Escape")
+    assert not drawer.is_visible()
+    # The keyboard goes on where the click was.
+    assert row.locator(".open").evaluate("e => e === document.activeElement")
+
+
+def test_the_table_starts_with_people_and_shows_all_on_demand(study_page: Path, visit: Any) -> None:
+    shown = visit(study_page)
+    box = shown.page.locator("#r0 [data-associations]")
+    status = box.locator("[role=status]")
+
+    # 2 + 3 people labels of 3 roles and 2 generators; the third of a dimension is unsupported.
+    assert "24 of 42 labels" in status.inner_text()
+    assert "cohort people only" in status.inner_text()
+    assert box.get_by_label("Cohort").input_value() == "people"
+    every = box.get_by_role("button", name="Show all cohorts")
+    every.click()
+    assert "36 of 42 labels" in status.inner_text()
+    assert box.get_by_label("Cohort").input_value() == ""
+    assert not every.is_visible()
+
+
+def test_the_larger_view_goes_through_its_group(study_page: Path, visit: Any) -> None:
+    shown = visit(study_page)
+    shown.page.locator("#r0 [data-gallery] .thumb").nth(1).click()
+    viewer = shown.page.locator("#viewer")
+    place = viewer.locator(".turns span")
+    assert place.inner_text() == "2 of 4"
+
+    viewer.get_by_role("button", name="Next").click()
+    assert place.inner_text() == "3 of 4"
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.keyboard.press("ArrowRight")
+    assert place.inner_text() == "4 of 4"
+    assert viewer.get_by_role("button", name="Next").is_disabled()
+    for _ in range(3):
+        shown.page.keyboard.press("ArrowLeft")
+    assert place.inner_text() == "1 of 4"
+    assert viewer.get_by_role("button", name="Previous").is_disabled()
+    assert "cut off" in viewer.inner_text()
+
+
+def test_another_reader_comes_up_at_the_same_section(study_page: Path, visit: Any) -> None:
+    shown = visit(study_page, viewport={"width": 1000, "height": 600})
+    missing = shown.page.locator("#r0-missing")
+    missing.evaluate("e => e.scrollIntoView({behavior: 'instant'})")
+    choice = shown.page.get_by_label("Reader", exact=True)
+    assert choice.evaluate("e => e.getBoundingClientRect().top") < 100
+
+    choice.select_option(label="first")
+
+    top = shown.page.locator("#r1-missing").evaluate("e => e.getBoundingClientRect().top")
+    assert 0 <= top < 150
+    assert (
+        shown.page.locator("nav:visible").get_attribute("aria-label") == "Sections · read by first"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -269,6 +357,10 @@ def test_a_phone_never_scrolls_sideways(
     shown = visit(page, viewport={"width": 390, "height": 844})
 
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
+    under = shown.page.locator("#r0 .labels .under").all_inner_texts()
+    assert under[1].startswith("CF " if kind == "study" else "Share ")
+    method = shown.page.locator("nav:visible a").last.bounding_box()
+    assert method["x"] + method["width"] <= 390
     shown.page.locator("#r0 .labels .open").first.click()
     assert shown.page.evaluate("document.querySelector('#drawer').scrollWidth") <= 390
 

@@ -27,7 +27,7 @@ from contextbias.report import (
     share_figures,
 )
 from contextbias.report.inputs import ALL, ReportInputs
-from contextbias.report.select import conditions_in, of_reader, readers_in, roles_in
+from contextbias.report.select import cohort_of, conditions_in, of_reader, readers_in, roles_in
 from contextbias.report.tables import csv_files
 from contextbias.report.thumbnails import Thumbnails, embed
 from contextbias.tables import CONDITIONS, MISSING_REASONS, Prompt, ReaderRow
@@ -41,6 +41,7 @@ _CONDITION_WORDS = {
     "CA-R": "with a place or activity of the role",
     "CA-U": "with an unrelated, everyday one",
 }
+_CONDITION_NAMES = {"CF": "no context", "CA-R": "related context", "CA-U": "unrelated context"}
 
 _IMPORTED = "imported"
 _UNKNOWN = "not known"
@@ -89,14 +90,15 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "readers": views,
         "run": _run_rows(inputs),
         "conditions": _condition_rows(inputs),
+        "condition_words": _CONDITION_NAMES,
         "failed": missing.failed_images(inputs.images),
         "reasons": MISSING_REASONS,
         "table_names": sorted(tables),
         "roles": _roles(inputs),
         "comparable": any(view.comparable for view in views),
+        "level": formats.level(inputs.facts.alpha),
         "interval_methods": _interval_methods(inputs.estimates),
         "data": _blocks(inputs, views, thumbnails),
-        "level": formats.level(inputs.facts.alpha),
     }
     page = _environment().get_template("page.html.j2").render(context)
     return {PAGE: page.encode()} | {f"tables/{name}": data for name, data in tables.items()}
@@ -212,7 +214,11 @@ def _blocks(
         blocks[f"{view.ident}-facts"] = explorer.facts(
             inputs.attributes, view.name, thumbnails, vocabulary
         )
-    settings = {"people": inputs.facts.people, "readers": [view.name for view in views]}
+    settings = {
+        "people": inputs.facts.people,
+        "readers": [view.name for view in views],
+        "conditionWords": _CONDITION_NAMES,
+    }
     blocks["vocabulary"] = vocabulary.as_json() | settings
     blocks["thumbnails"] = explorer.thumbnail_texts(thumbnails)
     return [(name, _script_json(value)) for name, value in blocks.items()]
@@ -245,6 +251,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "capital": formats.capital,
         "minus": formats.minus,
+        "people_first": _people_first,
         "short": formats.short,
         "words": formats.words,
         "whole": formats.whole,
@@ -252,6 +259,13 @@ def _environment() -> Environment:
         "trusted_svg": Markup,
     }
     return environment
+
+
+def _people_first(
+    rows: Sequence[tuple[str, tuple[missing.MissingCell, ...]]],
+) -> list[tuple[str, tuple[missing.MissingCell, ...]]]:
+    """Rows of dimensions, those about people first, in the given order otherwise."""
+    return sorted(rows, key=lambda row: cohort_of(row[0]) != "people")
 
 
 def _settings_text(settings: dict[str, Any]) -> str:

@@ -9,11 +9,11 @@ const columnsOf = (table) => {
   const last = table.prevalence.length - 1;
   const several = (key) => new Set(table[key]).size > 1;
   return [
-    { id: "role", title: "Role", ...name(vocabulary.roles, "r"), skip: !several("r") },
-    { id: "dimension", title: "Dimension", ...name(vocabulary.dimensions, "d") },
+    { id: "role", title: "Role", ...name(vocabulary.roles, "r"), skip: !several("r"), wide: true },
+    { id: "dimension", title: "Dimension", ...name(vocabulary.dimensions, "d"), wide: true },
     { id: "label", title: "Label", value: (k) => vocabulary.labels[table.l[k]], text: (k) => spaced(vocabulary.labels[table.l[k]]), opens: true },
     { id: "generator", title: "Generator", ...name(vocabulary.generators, "g"), skip: !several("g") },
-    ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: compared ? vocabulary.conditions[condition] : "Share", ...prevalence(c) })),
+    ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: compared ? vocabulary.conditions[condition] : "Share", hint: compared ? vocabulary.conditionWords[vocabulary.conditions[condition]] : null, wide: true, ...prevalence(c) })),
     { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
     { id: "trend", title: "Trend", skip: !compared, draws: true },
     { id: "range", title: "Range", hint: "percentage points", skip: !compared, ...number("range", (v) => fixed(v, 1)) },
@@ -21,7 +21,7 @@ const columnsOf = (table) => {
     { id: "p", title: "p", skip: !compared, ...number("p", pValue) },
     { id: "q", title: "q", skip: !compared, ...number("q", pValue) },
     { id: "paper", title: "Paper’s rule", skip: !compared, value: (k) => table.paper[k], text: (k) => ({ true: "invariant", false: "not" }[table.paper[k]] ?? DASH) },
-    { id: "verdict", title: "Verdict", skip: !compared, value: (k) => table.verdict[k], text: (k) => table.verdict[k] ?? DASH, pill: true },
+    { id: "verdict", title: "Verdict", skip: !compared, value: (k) => table.verdict[k], text: (k) => table.verdict[k] ?? DASH, pill: true, wide: true },
     { id: "n", title: "n", hint: "images read, all conditions", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
   ].filter((column) => !column.skip);
 };
@@ -60,8 +60,12 @@ const associations = (box, reader) => {
   const compared = table.conditions.length > 1;
   const state = { page: 0, sort: compared ? "range" : "p0", descending: true, rows: [] };
   const filters = filterBar(reader, table, compared);
-  const status = make("p", { role: "status", class: "soft" });
+  const status = make("p", { role: "status", class: "soft", tabindex: "-1" });
+  const everyCohort = make("button", { type: "button", class: "plain-button" }, "Show all cohorts");
+  everyCohort.addEventListener("click", () => { filters.allCohorts(); refresh(false); status.focus(); });
   const body = make("tbody");
+  const sorter = sortChoice(reader, columns, state, () => refresh(true));
+  filters.element.append(sorter.element);
   const heads = columns.map((column) => head(column, state, () => refresh(true)));
   const pager = pagerBar((step) => { state.page += step; draw(); });
 
@@ -69,7 +73,9 @@ const associations = (box, reader) => {
     const from = state.page * PAGE_SIZE;
     body.replaceChildren(...state.rows.slice(from, from + PAGE_SIZE).map((k) => row(reader, table, columns, k)));
     const to = Math.min(from + PAGE_SIZE, state.rows.length);
-    status.textContent = `${state.rows.length} of ${table.all} labels${state.rows.length ? `; rows ${from + 1} to ${to}` : ""}`;
+    everyCohort.hidden = !filters.cohort();
+    sorter.update();
+    status.textContent = `${state.rows.length} of ${table.all} labels${state.rows.length ? `; rows ${from + 1} to ${to}` : ""}${filters.cohort() ? `; cohort ${filters.cohort()} only` : ""}`;
     pager.update(state.page, Math.ceil(state.rows.length / PAGE_SIZE));
     heads.forEach((element, c) => {
       if (columns[c].draws) return;
@@ -85,29 +91,61 @@ const associations = (box, reader) => {
   filters.element.addEventListener("input", () => refresh(false));
   const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of labels" });
   scroll.append(make("table", { class: "labels" }, make("thead", {}, make("tr", {}, ...heads)), body));
-  box.replaceChildren(filters.element, status, scroll, pager.element);
+  box.replaceChildren(filters.element, make("div", { class: "found" }, status, everyCohort), scroll, pager.element);
   refresh(false);
 };
 
+// On a narrow screen some columns stand under the label; this sorts by them there.
+const sortChoice = (reader, columns, state, sort) => {
+  const options = columns.filter((column) => column.value && !column.draws);
+  const select = make("select", { id: `${reader}-sort` }, ...options.map((column) => make("option", { value: column.id }, column.title)));
+  select.addEventListener("change", (event) => {
+    event.stopPropagation();
+    state.sort = select.value;
+    state.descending = Boolean(options.find((column) => column.id === state.sort).number);
+    sort();
+  });
+  select.addEventListener("input", (event) => event.stopPropagation());
+  const update = () => { select.value = state.sort; };
+  return { element: make("div", { class: "narrow" }, make("label", { for: select.id }, "Sort by"), select), update };
+};
+
+const classOf = (column) => [column.number ? "num" : "", column.wide ? "wide-only" : ""].join(" ").trim() || null;
+
 const head = (column, state, sort) => {
-  if (column.draws || !column.value) return make("th", { scope: "col", class: column.number ? "num" : null }, make("span", { class: "head" }, column.title));
+  if (column.draws || !column.value) return make("th", { scope: "col", class: classOf(column) }, make("span", { class: "head" }, column.title));
   const button = make("button", { type: "button", title: column.hint }, column.title);
   button.addEventListener("click", () => {
     state.descending = state.sort === column.id ? !state.descending : Boolean(column.number);
     state.sort = column.id;
     sort();
   });
-  return make("th", { scope: "col", class: column.number ? "num" : null, "aria-sort": "none" }, button);
+  return make("th", { scope: "col", class: classOf(column), "aria-sort": "none" }, button);
 };
 
-const row = (reader, table, columns, k) =>
-  make("tr", {}, ...columns.map((column) => {
+const under = (table, columns, k) => {
+  const text = (id) => columns.find((column) => column.id === id)?.text(k);
+  const shares = columns.filter((column) => /^p\d/.test(column.id)).map((column) => `${column.title} ${column.text(k)}`);
+  const lines = [[text("role"), text("dimension")], shares, [text("verdict")]].filter((line) => line.some(Boolean));
+  return lines.map((line) => make("span", { class: "under" }, line.filter(Boolean).join(" · ")));
+};
+
+// A click anywhere in the row opens it; the label's button is the way by keyboard.
+const row = (reader, table, columns, k) => {
+  const button = make("button", { type: "button", class: "open" }, columns.find((column) => column.opens).text(k));
+  const opened = (event) => {
+    if (!button.contains(event.target) && String(getSelection())) return;
+    button.focus({ preventScroll: true });
+    drawer(reader, k);
+  };
+  return make("tr", { onclick: opened }, ...columns.map((column) => {
     if (column.draws) return make("td", {}, trend(table, k));
     const text = column.text(k);
-    if (column.opens) return make("th", { scope: "row" }, make("button", { type: "button", class: "open", onclick: () => drawer(reader, k) }, text));
-    if (column.pill) return make("td", {}, make("span", { class: `pill ${table.verdict[k] ?? ""}` }, text));
-    return make("td", { class: column.number ? "num" : null }, text);
+    if (column.opens) return make("th", { scope: "row" }, button, ...under(table, columns, k));
+    if (column.pill) return make("td", { class: classOf(column) }, make("span", { class: `pill ${table.verdict[k] ?? ""}` }, text));
+    return make("td", { class: classOf(column) }, text);
   }));
+};
 
 const filterBar = (reader, table, compared) => {
   const element = make("form", { class: "filters" });
@@ -136,7 +174,11 @@ const filterBar = (reader, table, compared) => {
     equals(generator, table.g[k]) && equals(role, table.r[k]) && equals(dimension, table.d[k]) &&
     equals(cohort, vocabulary.cohorts[table.d[k]]) && equals(verdict, table.verdict[k]) &&
     matches(table, k, search.value.toLowerCase().split(/\s+/).filter(Boolean));
-  return { element, accepts };
+  // Labels about people first: they are the question, and background colours change most.
+  const all = table.g.map((_, k) => k);
+  cohort.value = "people";
+  if (cohorts.length < 2 || !all.some(accepts)) cohort.value = "";
+  return { element, accepts, cohort: () => cohort.value, allCohorts: () => { cohort.value = ""; } };
 };
 
 const matches = (table, k, words) => {

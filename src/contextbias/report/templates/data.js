@@ -10,6 +10,10 @@ const load = (name) => {
 };
 const vocabulary = load("vocabulary");
 const pictures = load("pictures");
+const conditionOf = (c) => {
+  const name = vocabulary.conditions[c];
+  return name in vocabulary.conditionWords ? `${name}, ${vocabulary.conditionWords[name]}` : name;
+};
 const spaced = (name) => name.replaceAll("_", " ");
 
 const make = (tag, attributes = {}, ...children) => {

@@ -11,6 +11,7 @@ const showReader = (chosen) => {
   for (const box of document.querySelectorAll("[data-reader]")) {
     const reader = box.dataset.reader;
     box.hidden = reader !== chosen;
+    document.querySelector(`nav[data-sections="${reader}"]`).hidden = reader !== chosen;
     if (reader !== chosen || started.has(reader)) continue;
     started.add(reader);
     associations(box.querySelector("[data-associations]"), reader);
@@ -20,7 +21,16 @@ const showReader = (chosen) => {
 const first = document.querySelector("[data-reader]");
 if (first) showReader(first.dataset.reader);
 const switcher = document.getElementById("reader-choice");
-if (switcher) switcher.addEventListener("change", () => showReader(switcher.value));
+// The same section of the other reader comes where this one was.
+const changeReader = () => {
+  const sections = [...document.querySelectorAll("[data-reader]:not([hidden]) > section")];
+  const here = sections.filter((section) => section.getBoundingClientRect().top < 150).pop();
+  const name = here?.id.split("-").pop();
+  const over = here && here.getBoundingClientRect().bottom > 0;
+  showReader(switcher.value);
+  if (over) document.getElementById(`${switcher.value}-${name}`)?.scrollIntoView({ behavior: "instant" });
+};
+if (switcher) switcher.addEventListener("change", changeReader);
 
 for (const dialog of document.querySelectorAll("dialog")) {
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });

@@ -3,25 +3,59 @@ const fileOf = (i) => decodeURIComponent(pictures.href[i].split("/").pop());
 const nameOf = (i) => {
   const role = vocabulary.roles[pictures.role[i]];
   if (role === "all") return fileOf(i) || `seed ${pictures.seed[i]}`;
-  return `${role}, ${vocabulary.conditions[pictures.condition[i]]}, seed ${pictures.seed[i]}`;
+  return `${role}; ${conditionOf(pictures.condition[i])}; seed ${pictures.seed[i]}`;
 };
 
-const thumb = (reader, i, caption) => {
+// What is said of a picture in its alternative text, the most telling first.
+const TOLD = new Map([
+  ["gender_presentation", "presented as"], ["age_range", "appears"], ["clothing_garment", "garment"],
+  ["hair_style", "hair style"], ["head_covering_type", "head covering"], ["skin_tone", "skin tone"],
+  ["items", "items"], ["framing", "framing"], ["color_temperature", "colour temperature"],
+  ["dominant_colors", "colours"], ["mood", "mood"],
+]);
+const MOST_TOLD = 5;
+const MOST_LABELS = 2;
+
+const toldOf = (reader, i) => {
+  const labels = new Map();
+  let nobody = false;
+  for (const [person, d, l, r] of factsOf(reader, i)) {
+    if (l < 0) { nobody ||= vocabulary.reasons[r] === "no_person"; continue; }
+    if (person >= 1) continue;
+    const name = vocabulary.dimensions[d];
+    labels.set(name, [...(labels.get(name) ?? []), spaced(vocabulary.labels[l])]);
+  }
+  const parts = [...TOLD.keys()].filter((name) => labels.has(name))
+    .map((name) => `${TOLD.get(name)} ${labels.get(name).slice(0, MOST_LABELS).join(" and ")}`);
+  return [...(nobody ? ["no person seen"] : []), ...parts].slice(0, MOST_TOLD);
+};
+
+const altOf = (reader, i) => {
+  const asked = pictures.prompts[pictures.prompt[i]][0];
+  const told = toldOf(reader, i);
+  const what = pictures.role[i] >= 0 && vocabulary.roles[pictures.role[i]] !== "all" ? `asked for: ${asked}` : fileOf(i);
+  return `${what}; ${told.length ? `read: ${told.join(", ")}` : "not read"}`;
+};
+
+// Picture `at` of a group; the larger view goes through the same group.
+const thumb = (reader, list, at, caption) => {
+  const i = list[at];
+  const name = `Picture ${at + 1} of ${list.length}; ${altOf(reader, i)}`;
   const data = load("thumbnails")[i];
   const picture = data
-    ? make("img", { src: `data:image/webp;base64,${data}`, alt: "", width: 112, height: 112, decoding: "async" })
+    ? make("img", { src: `data:image/webp;base64,${data}`, alt: name, width: 112, height: 112, decoding: "async" })
     : make("span", { class: "none" }, pictures.status[i] || "no preview");
   const button = make(
     "button",
-    { type: "button", class: "thumb", onclick: () => view(reader, i) },
-    picture, caption ? make("span", {}, caption) : null, make("span", { class: "sr" }, `Picture: ${nameOf(i)}`),
+    { type: "button", class: "thumb", onclick: () => view(reader, list, at) },
+    picture, caption ? make("span", {}, caption) : null, data ? null : make("span", { class: "sr" }, name),
   );
   return button;
 };
 
 const thumbs = (reader, list, caption, first = 18) => {
   const box = make("div", { class: "thumbs" });
-  const show = (from, to) => box.append(...list.slice(from, to).map((i) => thumb(reader, i, caption(i))));
+  const show = (from, to) => box.append(...list.slice(from, to).map((i, k) => thumb(reader, list, from + k, caption(i))));
   show(0, first);
   if (list.length <= first) return box;
   const more = make("button", { type: "button", class: "plain-button more" }, `Show all ${list.length}`);
@@ -59,7 +93,7 @@ const fillGallery = (grid, reader, role) => {
     if (generators.length > 1) grid.append(make("h3", {}, vocabulary.generators[generator]));
     for (const condition of conditions) {
       const list = cell(generator, role, condition);
-      const name = conditions.length > 1 ? make("h4", {}, vocabulary.conditions[condition]) : null;
+      const name = conditions.length > 1 ? make("h4", {}, conditionOf(condition)) : null;
       const part = shown(generator, role, condition);
       const title = make("div", {}, name, part ? make("p", { class: "soft" }, part) : null);
       const first = conditions.length > 1 ? 6 : 24;
@@ -78,10 +112,10 @@ const gallery = (box, reader) => {
   fillGallery(grid, reader, roles[0]);
 };
 
-const open = (dialog, title, ...content) => {
+const open = (dialog, title, content, tools = null) => {
   const close = make("button", { type: "button", class: "plain-button", onclick: () => dialog.close() }, "Close");
   const heading = make("h2", { id: `${dialog.id}-h`, tabindex: "-1" }, title);
-  dialog.replaceChildren(make("div", {}, make("header", {}, heading, close), ...content));
+  dialog.replaceChildren(make("div", {}, make("header", {}, heading, tools, close), ...content));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   heading.focus();
@@ -121,11 +155,35 @@ const said = (reader, i) => {
   return parts;
 };
 
-const view = (reader, i) => {
+const turns = (reader, list, at) => {
+  if (list.length < 2) return null;
+  const turn = (title, to) => make("button", { type: "button", class: "plain-button", disabled: to < 0 || to >= list.length, onclick: () => {
+    view(reader, list, to);
+    const again = document.querySelector(`#viewer .turns button[data-turn="${title}"]:enabled`);
+    if (again) again.focus();
+  }, "data-turn": title }, title);
+  return make("div", { class: "turns" }, turn("Previous", at - 1), make("span", {}, `${at + 1} of ${list.length}`), turn("Next", at + 1));
+};
+
+// Which group and picture the larger view shows: for the arrow keys.
+const viewed = { reader: "", list: [], at: 0 };
+const turnBy = (event) => {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+  const to = viewed.at + step;
+  if (viewed.list[to] === undefined) return;
+  event.preventDefault();
+  view(viewed.reader, viewed.list, to);
+};
+document.getElementById("viewer").addEventListener("keydown", turnBy);
+
+const view = (reader, list, at) => {
+  const i = list[at];
+  Object.assign(viewed, { reader, list, at });
   const data = load("thumbnails")[i];
   const small = data ? `data:image/webp;base64,${data}` : "";
   const href = pictures.href[i];
-  const image = make("img", { src: href || small, alt: `Picture: ${nameOf(i)}` });
+  const image = make("img", { src: href || small, alt: altOf(reader, i) });
   const note = make("p", { class: "soft", hidden: true }, "The original file is not beside this page; its thumbnail is shown.");
   image.addEventListener("error", () => {
     if (small && image.src !== small) { image.src = small; note.hidden = false; } else image.hidden = true;
@@ -137,12 +195,12 @@ const view = (reader, i) => {
   line("variant", variant);
   line("file", fileOf(i));
   line("generator", vocabulary.generators[pictures.generator[i]]);
-  line("condition", vocabulary.conditions[pictures.condition[i]]);
+  if (vocabulary.roles[pictures.role[i]] !== "all") line("condition", conditionOf(pictures.condition[i]));
   line("seed", String(pictures.seed[i]));
   line("status", pictures.status[i]);
   const left = make("div", {}, image, note, href ? make("p", {}, make("a", { href }, "Open the original file")) : null);
   const right = make("div", {}, facts, ...said(reader, i));
-  open(document.getElementById("viewer"), nameOf(i), make("div", { class: "view" }, left, right));
+  open(document.getElementById("viewer"), nameOf(i), [make("div", { class: "view" }, left, right)], turns(reader, list, at));
 };
 
 const group = (reader, title, list, caption) =>
@@ -167,7 +225,7 @@ const drawer = (reader, k) => {
     const caption = (i) => texts.get(i);
     return make(
       "section", {},
-      table.conditions.length > 1 ? make("h3", {}, vocabulary.conditions[condition]) : null,
+      table.conditions.length > 1 ? make("h3", {}, conditionOf(condition)) : null,
       make("p", {}, make("strong", {}, percent(numbers.p[k])), `${interval} ${support}`),
       part ? make("p", { class: "soft" }, part) : null,
       group(reader, "Shows it", split.shows, caption),
@@ -189,5 +247,5 @@ const drawer = (reader, k) => {
   item("equivalence p", pValue(table.equivalence[k]));
   item("paper's rule", { true: "invariant", false: "not invariant" }[table.paper[k]] ?? DASH);
   item("verdict", table.verdict[k] ?? DASH);
-  open(document.getElementById("drawer"), title, line, make("div", { class: "columns" }, ...columns));
+  open(document.getElementById("drawer"), title, [line, make("div", { class: "columns" }, ...columns)]);
 };
