@@ -15,9 +15,12 @@ prints, for each setting, estimand and condition or contrast:
 - ``limit``: how often it holds the value with roles and images without end. Plug-in entropy is
   biased at small n, more so with many labels and even shares, and no interval around it makes that
   good. Equal support gives both conditions the same n, not the same bias.
-- ``plain``: ``expected``, for percentiles that are not centred on the point.
+- ``narrow``: ``expected``, for centred percentiles that are not expanded for the number of roles.
+- ``plain``: ``expected``, for percentiles that are neither centred on the point nor expanded.
 - ``own point``: how often the plain percentiles hold the study's own point; the centred ones always
   do.
+
+Ends are not cut to the possible range here, which changes nothing about what they hold.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from contextbias.measure.intensity import SLOTS, by_slot, intensities, pooled_in
 from contextbias.measure.rows import estimate_frame
 from contextbias.stats.entropy import bias_intensity, binomial_entropy, plug_in_entropy
 from contextbias.stats.proportion import wilson
-from contextbias.stats.resample import percentile_interval, role_weights
+from contextbias.stats.resample import expand, expansion, percentile_interval, role_weights
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]
@@ -78,11 +81,20 @@ class Coverage:
     expected: float
     planted: float
     limit: float
+    narrow: float
     plain: float
     own_point: float
 
 
 SETTINGS = (
+    Setting(2, 2, 0.5),
+    Setting(2, 3, 0.0),
+    Setting(2, 6, 0.9, spread=0.5),
+    Setting(2, 20, 0.9, spread=0.1),
+    Setting(4, 2, 0.5),
+    Setting(4, 3, 0.0),
+    Setting(4, 6, 0.9, spread=0.5),
+    Setting(4, 20, 0.9, spread=0.1),
     Setting(12, 2, 0.5),
     Setting(12, 3, 0.0),
     Setting(12, 6, 0.9, spread=0.5),
@@ -155,10 +167,13 @@ def coverage(
         planted = np.stack([run[estimand][1] for run in runs])
         plain = percentile_interval(values[0], values[1:], ALPHA)
         centred = percentile_interval(values[0], values[1:], ALPHA, centred=True)
+        wide = expand(values[1:], np.full(values[0].shape, expansion(setting.roles, ALPHA)))
+        expanded = percentile_interval(values[0], wide, ALPHA, centred=True)
         shares = [
+            _held(expanded.low, expanded.high, target),
+            _held(expanded.low, expanded.high, planted),
+            _held(expanded.low, expanded.high, far[estimand]),
             _held(centred.low, centred.high, target),
-            _held(centred.low, centred.high, planted),
-            _held(centred.low, centred.high, far[estimand]),
             _held(plain.low, plain.high, target),
             _held(plain.low, plain.high, values[0]),
         ]
@@ -192,12 +207,14 @@ def main(studies: int) -> None:
     rng = np.random.default_rng(2026)
     print(f"{studies} studies a setting, 400 replicates, 95% intervals")
     print(f"{'roles':>5} {'labels':>6} {'s':>4}  {'estimand':10} {'slot':10}", end="")
-    print(f"{'expected':>9} {'planted':>8} {'limit':>6} {'plain':>6} {'own point':>10}")
+    print(f"{'expected':>9} {'planted':>8} {'limit':>6} {'narrow':>7}", end=" ")
+    print(f"{'plain':>6} {'own point':>10}")
     for setting in SETTINGS:
         for r in coverage(setting, studies=studies, replicates=400, rng=rng):
             print(f"{setting.roles:5} {setting.labels:6} {setting.sensitivity:4}", end="  ")
             print(f"{r.estimand:10} {r.slot:10}{r.expected:9.2f}", end=" ")
-            print(f"{r.planted:8.2f} {r.limit:6.2f} {r.plain:6.2f} {r.own_point:10.2f}")
+            print(f"{r.planted:8.2f} {r.limit:6.2f} {r.narrow:7.2f}", end=" ")
+            print(f"{r.plain:6.2f} {r.own_point:10.2f}")
     print("\nprevalence, Wilson, by condition")
     for setting in SETTINGS:
         held = prevalence_coverage(setting, studies=studies, rng=rng)

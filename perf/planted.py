@@ -2,14 +2,19 @@
 
     python perf/planted.py                          the demo's numbers, beside the planted ones
     python perf/planted.py --studies 6 --rho 0.2    how often the intervals cover what was planted
+    python perf/planted.py --studies 40 --roles 4   the same for 4 roles, others in each study
 
-Draws the records of the demo's roles and prompts and takes them through canonicalise and measure.
+Draws the records of the bank's roles and prompts and takes them through canonicalise and measure.
+With ``--roles`` each study draws its roles from all that have planted tables; their prompts are
+those of the bank's roles, lent in turn.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import time
+from dataclasses import replace
 
 import polars as pl
 
@@ -17,6 +22,7 @@ from contextbias.bench import build_prompts, load_bank
 from contextbias.canonicalise.attributes import to_attributes
 from contextbias.canonicalise.mapping import canonical_planted, pass_through
 from contextbias.generate.planted import draw_record
+from contextbias.generate.planted_tables import table
 from contextbias.generate.simulated import SimulatedGenerator
 from contextbias.ids import image_seed
 from contextbias.measure.stage import measure
@@ -54,8 +60,25 @@ def rows(
     return image, reading
 
 
-def estimates(study_seed: int, images_per_prompt: int, rho: float) -> pl.DataFrame:
-    prompts = build_prompts(load_bank("contextbench"), None)
+def asked_of(roles: int | None, study_seed: int) -> list[Prompt]:
+    """Prompts of the bank's roles, or of some drawn ones."""
+    own = build_prompts(load_bank("contextbench"), None)
+    if roles is None:
+        return list(own)
+    drawn = random.Random(study_seed).sample(sorted(table("roles")["roles"]), roles)
+    lenders = sorted({prompt.role for prompt in own})
+    return [
+        replace(prompt, role=role, prompt_id=f"{prompt.prompt_id}-{place}")
+        for place, role in enumerate(drawn)
+        for prompt in own
+        if prompt.role == lenders[place % len(lenders)]
+    ]
+
+
+def estimates(
+    study_seed: int, images_per_prompt: int, rho: float, roles: int | None
+) -> pl.DataFrame:
+    prompts = asked_of(roles, study_seed)
     generators = [SimulatedGenerator({"model": model, "rho": rho}) for model in MODELS]
     made = [
         rows(generator, prompt, image_seed(study_seed, prompt.role, replicate), replicate)
@@ -87,9 +110,13 @@ def shares(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def ccs(found: pl.DataFrame) -> pl.DataFrame:
-    people = found.filter(estimand="ccs", cohort="people").filter(pl.col("point").is_not_null())
-    return people.group_by("generator", "reader").agg(
-        (pl.col("point") >= 10).sum().alias("CCS of 10 or more"), pl.len().alias("defined")
+    """Labels of the People cohort, and of all cohorts together."""
+    defined = found.filter(estimand="ccs").filter(pl.col("point").is_not_null())
+    scopes = (defined.filter(cohort="people"), defined.with_columns(cohort=pl.lit("all")))
+    return (
+        pl.concat(scopes)
+        .group_by("cohort", "generator", "reader")
+        .agg((pl.col("point") >= 10).sum().alias("CCS of 10 or more"), pl.len().alias("defined"))
     )
 
 
@@ -103,22 +130,51 @@ def coverage(found: pl.DataFrame) -> pl.DataFrame:
     return both.select("condition", holds.alias("covered"))
 
 
+def contrast_coverage(found: pl.DataFrame) -> pl.DataFrame:
+    """Do the intervals of contrasts hold the planted values; those without any change apart?
+
+    Dimensions with one label are left out: their contrast is 0 and so are both ends.
+    """
+    single = pl.col("note").fill_null("").str.contains("degenerate")
+    contrasts = found.filter(pl.col("contrast").is_not_null(), ~single)
+    key = ["estimand", "generator", "contrast", "cohort", "dimension"]
+    planted = contrasts.filter(reader="planted").select(*key, planted="point")
+    read = contrasts.filter(pl.col("low").is_not_null(), reader="truth")
+    both = read.join(planted, on=key, nulls_equal=True)
+    edge = 1e-9
+    holds = (pl.col("low") <= pl.col("planted") + edge) & (
+        pl.col("planted") <= pl.col("high") + edge
+    )
+    level = pl.when(pl.col("dimension").is_not_null()).then(pl.lit("dimension"))
+    return both.select(
+        "estimand",
+        level.otherwise(pl.lit("average")).alias("level"),
+        (pl.col("planted").abs() < edge).alias("no change"),
+        holds.alias("covered"),
+        (pl.col("high") - pl.col("low")).alias("width"),
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--images", type=int, default=5, help="images per prompt")
     parser.add_argument("--rho", type=float, default=0.05)
+    parser.add_argument("--roles", type=int, help="draw so many roles for each study")
     asked = parser.parse_args()
     began = time.perf_counter()
     seeds = range(asked.seed, asked.seed + asked.studies)
-    studies = [estimates(seed, asked.images, asked.rho) for seed in seeds]
+    studies = [estimates(seed, asked.images, asked.rho, asked.roles) for seed in seeds]
     with pl.Config(tbl_rows=-1, tbl_width_chars=140, float_precision=3):
         for table in (contrasts, shares, ccs):
             shown = table(studies[0])
             print(shown.sort(shown.columns[:4]))
         cells = pl.concat(coverage(found) for found in studies)
         print(cells.group_by("condition").agg(pl.col("covered").mean(), cells=pl.len()))
+        held = pl.concat(contrast_coverage(found) for found in studies)
+        by = ["estimand", "level", "no change"]
+        print(held.group_by(by).agg(pl.col("covered", "width").mean(), intervals=pl.len()).sort(by))
     print(f"{time.perf_counter() - began:.1f} s")
 
 

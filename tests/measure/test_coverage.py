@@ -26,20 +26,22 @@ def study() -> ModuleType:
 
 
 def test_bias_intensity_intervals_cover_the_expected_value(study: ModuleType) -> None:
-    """95% intervals of 12 roles cover about 91%, of 92 roles about 94%.
+    """95% intervals cover about 95% of the time, however few the roles.
 
-    The bootstrap of a mean of R values uses z and a variance short by (R - 1)/R: coverage is
-    P(|t| < 1.96 sqrt((R - 1)/R)), .913 for 12 roles and .946 for 92. BI of few roles is skewed too,
-    which costs some points more. 300 studies have a standard error of .016; the bands are three of
-    these around .87 to .95 (measured over 400 studies a setting: .87 to .95, and .91 to .95).
+    Measured over 400 studies a setting: contrasts .93 to .99, of two and four roles too; levels
+    .91 to .98 for 12 and 92 roles, .81 to 1.00 for two and four, where BI of two labels is skewed
+    and no t interval helps with that. 300 studies have a standard error of .013 at .95 and .023 at
+    .81; the bands are three of these below what was measured.
     """
     rng = np.random.default_rng(11)
     for setting in study.SETTINGS:
-        lowest = 0.82 if setting.roles == 12 else 0.86
+        lowest = 0.87 if setting.roles >= 12 else 0.74
         for row in study.coverage(setting, studies=300, replicates=300, rng=rng):
-            assert lowest <= row.expected <= 0.995, row
+            assert (0.88 if " - " in row.slot else lowest) <= row.expected, row
             # Planted values are those of the study's own roles: they vary with the sample.
-            assert row.planted >= 0.82, row
+            assert row.planted >= lowest, row
+            # Without expansion two roles cover half, four roles three quarters.
+            assert row.narrow < row.expected or setting.roles >= 12, row
 
 
 def test_plain_percentiles_of_pooled_entropy_do_not(study: ModuleType) -> None:

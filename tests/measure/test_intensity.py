@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import t
 
 from contextbias.measure.arrays import DimensionCounts, ReaderCounts
 from contextbias.measure.intensity import SLOTS, Intensity, intensities, pooled_intensity
@@ -198,6 +199,68 @@ def test_intervals_hold_their_points_and_stay_in_range() -> None:
     assert bounded["low"].min() >= -1
     assert bounded.filter(pl.col("contrast").is_null())["low"].min() >= 0
     assert bounded["high"].max() <= 1
+
+
+def _contrast(rows: pl.DataFrame, estimand: str, **keys: str | None) -> dict[str, object]:
+    """The row of CA-U - CF, by default that of the dimension mood and generator g."""
+    keys = {"generator": "g", "dimension": "mood"} | keys
+    chosen = rows.filter(pl.col("contrast") == "CA-U - CF", estimand=estimand)
+    for name, value in keys.items():
+        chosen = chosen.filter(pl.col(name).eq_missing(pl.lit(value)))
+    return chosen.row(0, named=True)
+
+
+def test_interval_of_bi_role_is_close_to_a_t_interval() -> None:
+    x = np.random.default_rng(3).integers(1, 9, (12, 3, 4))
+    row = _contrast(estimates(together(one(x.tolist())), replicates=4000), "bi_role")
+    # The difference of each role, from the same roles one at a time.
+    alone = [at(found(together(one([role])))["bi_role"], "CA-U - CF") for role in x.tolist()]
+    reach = t.ppf(0.975, 11) * np.std(alone, ddof=1) / math.sqrt(12)
+    assert row["point"] == pytest.approx(np.mean(alone))
+    # Percentiles follow the skew of 12 values, and 4,000 replicates leave a few hundredths.
+    assert row["low"] == pytest.approx(np.mean(alone) - reach, abs=0.12 * reach)
+    assert row["high"] == pytest.approx(np.mean(alone) + reach, abs=0.12 * reach)
+
+
+def test_two_roles_say_little() -> None:
+    # BI is 0 for even counts and 1 for a single label: the roles' differences are 1 and 0, a t
+    # interval reaches 12.7 times .5, and a difference lies between -1 and 1.
+    x = [[[1, 1], [1, 1], [2, 0]], [[1, 1], [1, 1], [1, 1]]]
+    row = _contrast(estimates(together(one(x)), replicates=400), "bi_role")
+    assert (row["point"], row["low"], row["high"]) == (0.5, -1.0, 1.0)
+    assert row["method"] == BOOTSTRAP
+
+
+@pytest.mark.parametrize("estimand", ["bi_pooled", "bi_role"])
+def test_a_role_with_nothing_to_count_is_no_second_role(estimand: str) -> None:
+    # Both roles were read; the lists of the second are empty in CF, so that one role is left there.
+    x = [[[3, 1]] * 3, [[0, 0], [1, 1], [1, 1]]]
+    counts = together(one(x, n=[[4] * 3, [2] * 3]))
+    rows = estimates(counts, replicates=100)
+    row = _contrast(rows, estimand)
+    assert row["point"] is not None
+    assert (row["low"], row["method"]) == (None, None)
+
+
+def test_averages_of_dimensions_that_rest_on_different_roles() -> None:
+    rng = np.random.default_rng(8)
+    full = rng.integers(1, 9, (6, 3, 3))
+    single = full.copy()
+    single[1:] = 0
+    mood = one(full.tolist())
+    weather = one(single.tolist(), dimension="weather")
+    other = one(single.tolist(), generator="h")
+    rows = estimates(together(mood, weather, other), replicates=300)
+    cohort = {"dimension": None, "cohort": "scene"}
+    # One role shows no spread: the interval of the average is that of the other dimension, around
+    # the average's own point.
+    alone, both = _contrast(rows, "bi_role"), _contrast(rows, "bi_role", **cohort)
+    assert both["high"] - both["low"] == pytest.approx(alone["high"] - alone["low"])
+    assert both["low"] < both["point"] < both["high"]
+    # A mean over generators needs all of its generators.
+    assert _contrast(rows, "bi_role", generator="h")["low"] is None
+    assert _contrast(rows, "bi_role", generator=MEAN)["low"] is None
+    assert _contrast(rows, "bi_role", generator=MEAN)["point"] is not None
 
 
 # ---- averages
