@@ -32,7 +32,7 @@ NAMES = [str(path.relative_to(CHECKOUT)) for path in PAGES]
 # What pages and code must not carry: places of one machine, and addresses of package registries.
 PLACES = re.compile(
     r"(?<![\w.])/(work|root|home|tmp|Users|mnt|opt)/\w|"
-    r"pypi\.org|pythonhosted|registry\.(?:npm|yarn|hub)|index-url|crates\.io|npmjs",
+    r"index-url|https?://[^\s)]*(?:registry|/simple/)",
 )
 LINK = re.compile(r"(?<!`)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 COMMAND = re.compile(r"contextbias ((?:[a-z]+ ?)+)")
