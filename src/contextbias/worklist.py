@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,11 @@ def work_off(
             if errors == done and done >= _HOPELESS:
                 raise _hopeless(worklist, done, kept[-1].row.reason)
     return Outcome(done, failed)
+
+
+def utc_now() -> str:
+    """When a row was made: the time now, UTC, ISO 8601 to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _hopeless(worklist: Worklist, done: int, reason: str | None) -> Incomplete:

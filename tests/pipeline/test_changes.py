@@ -185,7 +185,7 @@ def test_unknown_names_are_refused(study: Path) -> None:
         run(study, generators=frozenset({"drown"}))
 
 
-def test_measuring_older_attributes_is_said(study: Path) -> None:
+def test_measuring_or_reporting_what_is_older_is_said(study: Path) -> None:
     said: list[str] = []
 
     class Listening(Silent):
@@ -197,8 +197,15 @@ def test_measuring_older_attributes_is_said(study: Path) -> None:
     change(study, "images_per_prompt = 1", "images_per_prompt = 2")
     run(study, "bench", "generate", "extract")
     run(study, "measure", progress=Listening())
-    assert len(said) == 1
-    assert "older than the readings" in said[0]
+    run(study, "report", progress=Listening())
+    assert [line.split(" are older")[0] for line in said] == ["the attributes", "the estimates"]
+    said.clear()
+    run(study, preset="strict", progress=Listening())
+    run(study, "report", progress=Listening())
+    assert said == []
+    change(study, "bootstrap = 10", "bootstrap = 11")
+    run(study, "report", progress=Listening())
+    assert [line.split(" are older")[0] for line in said] == ["the estimates"]
 
 
 def test_the_report_names_only_readers_that_were_measured(study: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from contextbias.ids import content_hash
 from contextbias.registry import load_reader
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.tables import OK, ReadingRow
-from contextbias.worklist import Kept
+from contextbias.worklist import Kept, utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class ExtractTask:
             record=reading.record,
             raw=reading.raw,
             seconds=round(time.perf_counter() - began, 4),
-            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            created_at=utc_now(),
         )
         return Kept(row, self.files.keep_receipt("readings", row))
 

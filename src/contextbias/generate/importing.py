@@ -12,9 +12,9 @@ from typing import Any
 from contextbias.config import RESERVED_NAMES
 from contextbias.errors import InputError
 from contextbias.generate.folder import Found, Skipped, place_of, survey
-from contextbias.generate.work import utc_now
 from contextbias.ids import content_hash
 from contextbias.tables import REMOVED, GeneratorRow, ImageRow, Prompt
+from contextbias.worklist import utc_now
 
 IMPORTED = "imported"
 """``base``, ``variant`` and ``bank`` of prompts that came with their images."""

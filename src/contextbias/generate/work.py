@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from contextbias import __version__
@@ -17,7 +16,7 @@ from contextbias.generate.protocol import Generator, Job, Made
 from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
 from contextbias.registry import load_generator
 from contextbias.tables import OK, ImageRow, Prompt
-from contextbias.worklist import Kept
+from contextbias.worklist import Kept, utc_now
 
 TRUTH_SUFFIX = ".truth.json"
 """The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
@@ -149,11 +148,6 @@ def image_path(generator: str, order: Order, suffix: str) -> str:
     folders = (generator, prompt.condition, prompt.role, f"{prompt.base}_{prompt.variant}")
     name = f"{order.job.seed}-{order.job.image_id[:8]}{suffix}"
     return "/".join(["images", *(_in_path(folder) for folder in folders), name])
-
-
-def utc_now() -> str:
-    """The time now, UTC, ISO 8601 to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _in_path(text: str) -> str:

@@ -100,10 +100,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         seen = "has no attributes" if attributes is None else "has attributes that were changed"
         raise InputError(f"{study.root} {seen}", "run the canonicalise stage first")
     if not _is_current(wanted):
-        options.progress.say(
-            "the attributes are older than the readings or study.toml: "
-            "`contextbias run` brings everything up to date"
-        )
+        _say_older("attributes", options)
     settings = _settings(study, options.preset)
     fingerprint = _estimates_fingerprint(study, settings)
     if study.fingerprint("estimates") == fingerprint:
@@ -147,6 +144,21 @@ def _report_fingerprint(study: Study) -> str:
     return content_hash(["report", __version__, sources, config])
 
 
+def _say_older(name: str, options: Options) -> None:
+    options.progress.say(
+        f"the {name} are older than the readings or study.toml: "
+        "`contextbias run` brings everything up to date"
+    )
+
+
+def _are_estimates_current(study: Study) -> bool:
+    """Whether the estimates are what measure would make now, with whichever preset."""
+    from contextbias.measure.stage import PRESETS
+
+    known = study.fingerprint("estimates")
+    return any(known == _estimates_fingerprint(study, _settings(study, p)) for p in PRESETS)
+
+
 def _is_current(wanted: Wanted) -> bool:
     """Whether the attributes are what canonicalise would make now."""
     images = wanted.images()
@@ -166,7 +178,7 @@ def _planted(study: Study) -> pl.DataFrame | None:
     return canonical_planted(frame, LabelMapping.from_json(mapping, where=MAPPING_FILE))
 
 
-def report(wanted: Wanted, _: Options) -> Done:
+def report(wanted: Wanted, options: Options) -> Done:
     """Write the report.
 
     Raises:
@@ -179,6 +191,8 @@ def report(wanted: Wanted, _: Options) -> Done:
     if estimates is None or study.fingerprint("estimates") is None:
         seen = "has no estimates" if estimates is None else "has estimates that were changed"
         raise InputError(f"{study.root} {seen}", "run the measure stage first")
+    if not _is_current(wanted) or not _are_estimates_current(study):
+        _say_older("estimates", options)
     fingerprint = _report_fingerprint(study)
     if study.fingerprint("report") == fingerprint:
         return Done("report", 0, "nothing to do")
