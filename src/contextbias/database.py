@@ -17,7 +17,12 @@ from typing import Any, TypeVar
 from contextbias.errors import ContextBiasError, StudyError
 from contextbias.files import unreadable, unwritable
 from contextbias.ids import canonical_json
-from contextbias.migrations import TABLES, check_version, create_tables
+from contextbias.migrations import (
+    TABLES,
+    check_version,
+    create_tables,
+    stand_in_for_missing,
+)
 
 Row = TypeVar("Row")
 
@@ -106,6 +111,8 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             create_tables(connection)
+        else:
+            stand_in_for_missing(connection)
         return connection
 
     def _fault(self, error: sqlite3.DatabaseError) -> ContextBiasError:
@@ -154,6 +161,8 @@ def _decode(
             row[name] = json.loads(row[name])
     if "prompted" in structured:
         row["prompted"] = tuple(row["prompted"])
+    if "counts" in structured:
+        row["counts"] = tuple(tuple(count) for count in row["counts"])
     if "readable" in structured:
         row["readable"] = {
             key: None if labels is None else tuple(labels)

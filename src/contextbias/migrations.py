@@ -9,6 +9,7 @@ from typing import Any
 from contextbias.errors import StudyError
 from contextbias.tables import (
     STORE_VERSION,
+    FrequencyRow,
     GeneratorRow,
     ImageRow,
     Prompt,
@@ -22,6 +23,7 @@ TABLES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "images": (ImageRow, ("image_id", "attempt")),
     "readers": (ReaderRow, ("reader", "fingerprint")),
     "readings": (ReadingRow, ("reading_id", "attempt")),
+    "frequencies": (FrequencyRow, ("frequency_id", "attempt")),
 }
 """Table name -> row class and key."""
 
@@ -30,14 +32,25 @@ _AFFINITY = {"int": "INTEGER", "int | None": "INTEGER", "float": "REAL"}
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Create every table that is not there yet and stamp the version on a new file."""
-    for name, (row_class, key) in TABLES.items():
-        columns = ", ".join(
-            f"{field.name} {_AFFINITY.get(str(field.type), 'TEXT')}" for field in fields(row_class)
-        )
-        connection.execute(
-            f"CREATE TABLE IF NOT EXISTS {name} ({columns}, PRIMARY KEY ({', '.join(key)}))"
-        )
+    for name in TABLES:
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} {_columns(name)}")
     connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
+
+
+def stand_in_for_missing(connection: sqlite3.Connection) -> None:
+    """Make the tables that an older study lacks readable as empty, without writing to its file."""
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    for name in TABLES:
+        if name not in there:
+            connection.execute(f"CREATE TEMP TABLE {name} {_columns(name)}")
+
+
+def _columns(table: str) -> str:
+    row_class, key = TABLES[table]
+    columns = ", ".join(
+        f"{field.name} {_AFFINITY.get(str(field.type), 'TEXT')}" for field in fields(row_class)
+    )
+    return f"({columns}, PRIMARY KEY ({', '.join(key)}))"
 
 
 def check_version(connection: sqlite3.Connection, where: str) -> None:

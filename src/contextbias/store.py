@@ -29,7 +29,14 @@ from contextbias.files import (
 )
 from contextbias.migrations import TABLES
 from contextbias.stamps import Stamps
-from contextbias.tables import GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
+from contextbias.tables import (
+    FrequencyRow,
+    GeneratorRow,
+    ImageRow,
+    Prompt,
+    ReaderRow,
+    ReadingRow,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,6 +152,10 @@ class Study:
         """Append attempts at readings and drop their receipts. Writer: extract."""
         return self._database.append("readings", rows)
 
+    def append_frequencies(self, rows: Iterable[FrequencyRow]) -> int:
+        """Append what was counted elsewhere. Writer: import."""
+        return self._database.append("frequencies", rows)
+
     def prompts(self) -> list[Prompt]:
         """All prompts, by id."""
         return self._database.rows(Prompt, "SELECT * FROM prompts ORDER BY prompt_id")
@@ -167,6 +178,10 @@ class Study:
         """The latest attempt at each reading, by id."""
         return self._database.rows(ReadingRow, _latest("readings", "reading_id"))
 
+    def frequencies(self) -> list[FrequencyRow]:
+        """The latest attempt at each prompt's counts, by id."""
+        return self._database.rows(FrequencyRow, _latest("frequencies", "frequency_id"))
+
     def attempts(self, table: str) -> dict[str, tuple[int, str]]:
         """Id -> (latest attempt, its status) of ``images`` or ``readings``."""
         key = TABLES[table][1][0]
@@ -186,6 +201,10 @@ class Study:
         """derived/attributes.parquet, or None before canonicalise."""
         return self._read_parquet("attributes")
 
+    def label_counts(self) -> pl.DataFrame | None:
+        """derived/label_counts.parquet: answers that came counted; None without."""
+        return self._read_parquet("label_counts")
+
     def planted(self) -> pl.DataFrame | None:
         """derived/planted.parquet: what simulated generators were told to draw; None without."""
         return self._read_parquet("planted")
@@ -200,6 +219,10 @@ class Study:
         """Rewrite the attributes, and the mapping that made them. Writer: canonicalise."""
         beside = {} if mapping is None else {MAPPING_FILE: mapping}
         self._write_parquet("attributes", frame, fingerprint, beside)
+
+    def write_label_counts(self, frame: pl.DataFrame, fingerprint: str) -> None:
+        """Rewrite the answers that came counted. Writer: canonicalise."""
+        self._write_parquet("label_counts", frame, fingerprint)
 
     def write_planted(self, frame: pl.DataFrame, fingerprint: str) -> None:
         """Rewrite the planted probabilities. Writer: generate."""

@@ -1,7 +1,8 @@
 """Every row that a study stores: its fields, its key and its one writer. No logic.
 
-Paid-for rows (prompts, generators, images, readers, readings) are append-only rows of one SQLite
-file. Derived rows (attributes, estimates) are Parquet files, rewritten whole. A row that replaces
+Paid-for rows (prompts, generators, images, readers, readings, frequencies) are append-only rows of
+one SQLite file. Derived rows (attributes, label counts, estimates) are Parquet files, rewritten
+whole. A row that replaces
 an earlier one, such as a retry, is a new row with the next ``attempt``.
 """
 
@@ -10,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-STORE_VERSION = 1
-"""Version of the SQLite layout; see migrations.py."""
+STORE_VERSION = 2
+"""Version of the SQLite layout; see migrations.py. 2 added ``frequencies``."""
 
 CONDITIONS = ("CF", "CA-R", "CA-U")
 """Context-free, context-aware related, context-aware unrelated: in the order of every table."""
@@ -173,6 +174,78 @@ class ReadingRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FrequencyRow:
+    """How often each answer was given about the images of one prompt, read and counted elsewhere.
+
+    Table ``frequencies``; writer: import. There is no image behind it, only the counts.
+    """
+
+    frequency_id: str
+    """Key, with ``attempt``. Hash of reader, generator, role, condition and prompt."""
+    attempt: int
+    """1 for the first import; a changed file is the next attempt, and the highest one counts."""
+    reader: str
+    """Under which name the counts stand in the tables."""
+    generator: str
+    """End of the generator folder's name."""
+    source: str
+    """Name of the generator's folder."""
+    role: str
+    """Which role."""
+    condition: str
+    """Which condition."""
+    prompt_id: str
+    """Which prompt."""
+    variant: str
+    """Name of the prompt's folder, after that of its type where there is one."""
+    images: int | None
+    """Images that were counted, as the file says; None where it does not say."""
+    counts: tuple[tuple[str, str, str, int], ...]
+    """The file's rows as they stand there: cohort, dimension, label, count."""
+    sha256: str
+    """Hash of the file."""
+    created_at: str
+    """UTC, ISO 8601."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelCountRow:
+    """How often one answer was given about the images of one prompt, under both label rules.
+
+    ``derived/label_counts.parquet``; writer: canonicalise, from ``frequencies``.
+    """
+
+    reader: str
+    """Whose answers."""
+    generator: str
+    """Which generator."""
+    role: str
+    """Which role."""
+    condition: str
+    """Which condition."""
+    prompt_id: str
+    """Which prompt."""
+    variant: str
+    """Name of the prompt."""
+    images: int | None
+    """Images that were counted; null where the file does not say."""
+    cohort: str
+    """``scene``, ``camera``, ``objects`` or ``people``."""
+    dimension: str
+    """Which question."""
+    surface: str
+    """The answer as the file has it."""
+    label: str | None
+    """The canonical answer; null when it is none."""
+    missing_reason: str | None
+    """``unknown``, ``not_applicable`` or ``empty``; null when there is a label."""
+    released_label: str | None
+    """The label that the paper's released code makes of it; null when it leaves it out."""
+    count: int
+    """How often it was counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeRow:
     """One fact about one image. ``derived/attributes.parquet``; writer: canonicalise.
 
@@ -237,7 +310,7 @@ class EstimateRow:
     label: str | None
     """Which label, for numbers about one label."""
     preset: str
-    """``paper`` or ``strict``."""
+    """``paper``, ``strict`` or ``reference``."""
     people: str
     """``primary`` or ``any``."""
     support: str | None
