@@ -4,7 +4,7 @@ An image counts in ``n`` of a dimension when the reader answered for it: with a 
 empty list. It then has z = 1 for its labels and z = 0 for the others of the label set Y. An image
 without an answer counts in neither x nor n, but in ``missing``, with its reason. Of several rows of
 one image and dimension (persons, when ``people`` is "any"), one answer makes it read; without one
-the most prominent person's reason is the image's.
+the most prominent person's reason is the image's. facts.py does the counting.
 
 Y is the set of labels seen anywhere for that generator, dimension and reader: all roles, all
 conditions. A reader that has declared one label of a dimension only cannot tell it from the rest
@@ -13,29 +13,84 @@ conditions. A reader that has declared one label of a dimension only cannot tell
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from contextbias.measure.facts import READ, Sums, sum_facts
+from contextbias.measure.facts import Integers as Integers
+from contextbias.measure.facts import Readable as Readable
 from contextbias.schema import DIMENSIONS
-from contextbias.tables import CONDITIONS, EMPTY_LIST
+from contextbias.tables import CONDITIONS
 
-Integers = NDArray[np.int64]
-Readable = Mapping[str, tuple[str, ...] | None]
-"""Dimension -> the labels that a reader can tell apart (None: all); see tables.ReaderRow."""
-
-_CELL = ["generator", "role", "condition", "dimension"]
 _WIDE = dict.fromkeys(["generator", "role", "cohort", "dimension", "label"], pl.String) | {
     **dict.fromkeys([f"{kind}_{c}" for c in CONDITIONS for kind in ("x", "n")], pl.Int64),
     "n_missing": pl.Int64,
     **dict.fromkeys([f"n_missing_{c}" for c in CONDITIONS], pl.Int64),
 }
+_MISSING: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(["generator", "condition", "cohort", "dimension", "reason"], pl.String),
+    "count": pl.Int64,
+}
+_NAMES = tuple(DIMENSIONS)
+_PHRASING = "/phrasing-"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Prompts:
+    """The prompts of one generator, in order of role, condition and id; P of them."""
+
+    prompt: tuple[str, ...]
+    """Prompt ids. Imported images may share an id between roles or conditions."""
+    variant: tuple[str, ...]
+    """``base/variant`` of each, or the name of an imported prompt."""
+    role: Integers
+    """Position in the axis of roles, shape (P,)."""
+    condition: Integers
+    """Position in CONDITIONS, shape (P,)."""
+    cluster: Integers
+    """Base context, shape (P,), from 0: the phrasings of one base (of one role and condition) share
+    it; a substitution, and every prompt that is no phrasing, is its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PromptCounts:
+    """Counts of one generator and dimension by prompt, on the axis of the generator's prompts."""
+
+    prompt: tuple[str, ...]
+    """Prompt ids, P of them; see `Prompts`."""
+    variant: tuple[str, ...]
+    """``base/variant`` of each."""
+    role: Integers
+    """Position in the axis of roles, shape (P,)."""
+    condition: Integers
+    """Position in CONDITIONS, shape (P,)."""
+    cluster: Integers
+    """Base context, shape (P,)."""
+    n: Integers
+    """Images read, shape (P,)."""
+    missing: Integers
+    """Images that could not be read, shape (P,)."""
+    x: csr_array
+    """Images that show the label, int32, shape (P, labels)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ByPrompt:
+    """What `PromptCounts` is made of, when it is asked for."""
+
+    prompts: Prompts
+    n: Integers
+    missing: Integers
+    rows: tuple[Integers, Integers, Integers]
+    """Prompt, label and count of each cell that is not 0."""
+
+
+@dataclass(frozen=True, eq=False)
 class DimensionCounts:
     """Counts of one generator and dimension."""
 
@@ -53,6 +108,24 @@ class DimensionCounts:
     """Images read, shape (roles, conditions)."""
     missing: Integers
     """Images that could not be read, shape (roles, conditions)."""
+    by_prompt: _ByPrompt | None = field(default=None, repr=False)
+    """Behind `prompts`."""
+
+    @cached_property
+    def prompts(self) -> PromptCounts:
+        """The same counts by prompt; summed over prompts they give `x`, `n` and `missing`.
+
+        Counts that were made without prompts have one prompt a role and condition with images.
+        """
+        found = self.by_prompt or _one_prompt_a_cell(self)
+        axis, (prompt, label, count) = found.prompts, found.rows
+        x = csr_array(
+            (count.astype(np.int32), (prompt, label)), shape=(len(axis.prompt), len(self.labels))
+        )
+        return PromptCounts(
+            axis.prompt, axis.variant, axis.role, axis.condition, axis.cluster,
+            found.n, found.missing, x,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,41 +144,44 @@ class ReaderCounts:
     """Columns generator, condition, cohort, dimension, reason, count: images, where above 0."""
 
 
+def count_readers(
+    attributes: pl.DataFrame | pl.LazyFrame,
+    *,
+    people: str,
+    readable: Mapping[str, Readable] | None = None,
+) -> dict[str, ReaderCounts]:
+    """Count the labels of every reader; see the module's docstring.
+
+    Args:
+        attributes: Rows of tables.AttributeRow; a lazy frame is read a batch at a time.
+        people: ``primary`` for the most prominent person, ``any`` for whoever is visible.
+        readable: Reader -> what it can tell apart; a reader left out can tell everything.
+
+    Returns:
+        Reader -> its counts, by name.
+
+    Raises:
+        ValueError: `people` is neither.
+        InputError: A dimension that is not of this codebook.
+    """
+    sums = sum_facts(attributes, people=people, readable=readable)
+    return {reader: _counts(found) for reader, found in sums.items()}
+
+
 def count_labels(
     attributes: pl.DataFrame, *, people: str, readable: Readable | None = None
 ) -> ReaderCounts:
-    """Count the labels of one reader; see the module's docstring.
-
-    Args:
-        attributes: Rows of tables.AttributeRow of a single reader.
-        people: ``primary`` for the most prominent person, ``any`` for whoever is visible.
-        readable: What the reader can tell apart; None when it can tell everything.
+    """Count the labels of one reader; see `count_readers`.
 
     Raises:
-        ValueError: `people` is neither, or the rows are of several readers.
+        ValueError: `people` is unknown, or the rows are not of one reader.
     """
-    if people not in ("primary", "any"):
-        raise ValueError(f"people is 'primary' or 'any', not {people!r}")
-    if attributes["reader"].n_unique() > 1:
+    readers = attributes["reader"].unique().to_list()
+    if len(readers) > 1:
         raise ValueError("readers are never counted together")
-    rows = (
-        attributes.filter(pl.col("person").fill_null(0) == 0) if people == "primary" else attributes
-    )
-    told = (readable or {}).items()
-    blind = [name for name, labels in told if labels is not None and len(labels) < 2]
-    answers = _answers(rows, blind)
-    roles = tuple(sorted(attributes["role"].unique()))
-    generators = tuple(sorted(attributes["generator"].unique()))
-    images = attributes.group_by("generator", "role", "condition").agg(
-        count=pl.col("image_id").n_unique()
-    )
-    return ReaderCounts(
-        roles,
-        generators,
-        {g: _grid(images.filter(pl.col("generator") == g), roles, "count") for g in generators},
-        tuple(_dimensions(rows, answers, roles, generators)),
-        _missing(answers),
-    )
+    told = {reader: readable or {} for reader in readers}
+    found = count_readers(attributes, people=people, readable=told)
+    return next(iter(found.values()), ReaderCounts((), (), {}, (), pl.DataFrame(schema=_MISSING)))
 
 
 def consistency_counts(counts: ReaderCounts) -> pl.DataFrame:
@@ -119,83 +195,121 @@ def consistency_counts(counts: ReaderCounts) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame(schema=_WIDE)
 
 
-def _answers(rows: pl.DataFrame, blind: list[str]) -> pl.DataFrame:
-    """One row an image and dimension: whether it was read, and if not, why."""
-    unseen = pl.col("dimension").is_in(blind)
-    read = (pl.col("label").is_not_null() | (pl.col("missing_reason") == EMPTY_LIST)) & ~unseen
-    reason = pl.when(unseen).then(pl.lit("not_readable")).otherwise("missing_reason")
-    return (
-        rows.with_columns(read=read, reason=reason)
-        .group_by("image_id", *_CELL)
-        .agg(
-            pl.col("read").any(),
-            pl.col("reason").sort_by("person", nulls_last=False).first(),
-        )
+def _counts(sums: Sums) -> ReaderCounts:
+    roles = tuple(sorted(sums.prompts["role"].unique()))
+    generators = tuple(sums.prompts["generator"].unique(maintain_order=True))
+    axes, images, spans, start = {}, {}, {}, 0
+    for generator in generators:
+        mine = sums.prompts.filter(pl.col("generator") == generator)
+        spans[generator] = range(start, start + mine.height)
+        axes[generator] = _prompts(mine, roles)
+        own = sums.images[start : start + mine.height]
+        images[generator] = _by_cell(axes[generator], own, len(roles))
+        start += mine.height
+    found = [
+        dimension
+        for generator in generators
+        for dimension in _dimensions(sums, generator, axes[generator], spans[generator], len(roles))
+    ]
+    return ReaderCounts(roles, generators, images, tuple(found), _missing(sums))
+
+
+def _prompts(rows: pl.DataFrame, roles: tuple[str, ...]) -> Prompts:
+    role = rows["role"].cast(pl.Enum(roles)).to_physical().cast(pl.Int64).to_numpy()
+    condition = rows["condition"].cast(pl.Enum(CONDITIONS)).to_physical()
+    base = pl.when(pl.col("variant").str.contains(_PHRASING, literal=True)).then(
+        pl.col("variant").str.replace(rf"{_PHRASING}.*$", "")
+    )
+    # What is no phrasing has no base, and its number keeps it apart.
+    context = rows.with_row_index("row").select(
+        "role", "condition", base=base, own=pl.when(base.is_null()).then("row")
+    )
+    _, first, cluster = np.unique(
+        context.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy(),
+        return_index=True,
+        return_inverse=True,
+    )
+    by_place = np.argsort(np.argsort(first))
+    return Prompts(
+        tuple(rows["prompt_id"]),
+        tuple(rows["variant"]),
+        role,
+        condition.cast(pl.Int64).to_numpy(),
+        by_place[cluster].astype(np.int64),
     )
 
 
 def _dimensions(
-    rows: pl.DataFrame, answers: pl.DataFrame, roles: tuple[str, ...], generators: tuple[str, ...]
-) -> list[DimensionCounts]:
-    read = answers.filter("read")
-    per_cell = answers.group_by(_CELL).agg(n=pl.col("read").sum(), lost=(~pl.col("read")).sum())
-    per_label = (
-        rows.filter(pl.col("label").is_not_null())
-        .join(read, on=["image_id", "dimension"], how="semi")
-        .group_by(*_CELL, "label")
-        .agg(x=pl.col("image_id").n_unique())
-    )
-    cells = per_cell.partition_by("generator", "dimension", as_dict=True)
-    labels = per_label.partition_by("generator", "dimension", as_dict=True)
-    found = []
-    for generator in generators:
-        for name, dimension in DIMENSIONS.items():
-            cell = cells.get((generator, name))
-            if cell is None or not cell["n"].sum():
-                continue
-            label_set, x = _label_grid(labels.get((generator, name)), roles)
-            n, lost = _grid(cell, roles, "n"), _grid(cell, roles, "lost")
-            found.append(DimensionCounts(generator, dimension.cohort, name, label_set, x, n, lost))
-    return found
+    sums: Sums, generator: str, axis: Prompts, span: range, roles: int
+) -> Iterator[DimensionCounts]:
+    """Dimensions of one generator with an image read; `span` are its prompts."""
+    x, answers = (_rows_of(table, span) for table in (sums.x, sums.answers))
+    for number, name in enumerate(_NAMES):
+        answer = answers[answers[:, 1] == number]
+        read = answer[:, 2] == READ
+        if not read.any():
+            continue
+        n, missing = (
+            np.bincount(answer[w, 0], answer[w, 3], len(span)).astype(np.int64)
+            for w in (read, ~read)
+        )
+        prompt, _, word, count = x[x[:, 1] == number].T
+        words, label = np.unique(word, return_inverse=True)
+        cell = (axis.role[prompt] * len(CONDITIONS) + axis.condition[prompt]) * len(words) + label
+        table = np.bincount(cell, count, roles * len(CONDITIONS) * len(words)).astype(np.int64)
+        yield DimensionCounts(
+            generator,
+            DIMENSIONS[name].cohort,
+            name,
+            tuple(sums.labels[word] for word in words),
+            table.reshape(roles, len(CONDITIONS), len(words)),
+            _by_cell(axis, n, roles),
+            _by_cell(axis, missing, roles),
+            _ByPrompt(axis, n, missing, (prompt, label, count)),
+        )
 
 
-def _label_grid(
-    rows: pl.DataFrame | None, roles: tuple[str, ...]
-) -> tuple[tuple[str, ...], Integers]:
-    if rows is None:
-        return (), np.zeros((len(roles), len(CONDITIONS), 0), dtype=np.int64)
-    labels = tuple(sorted(rows["label"].unique()))
-    place = (*_places(rows, roles), _index(rows["label"], labels))
-    x = np.zeros((len(roles), len(CONDITIONS), len(labels)), dtype=np.int64)
-    x[place] = rows["x"].to_numpy()
-    return labels, x
+def _rows_of(table: Integers, span: range) -> Integers:
+    """Rows of some prompts, numbered from 0."""
+    start, stop = np.searchsorted(table[:, 0], [span.start, span.stop])
+    return np.asarray(table[start:stop] - [span.start, 0, 0, 0])
 
 
-def _grid(rows: pl.DataFrame, roles: tuple[str, ...], column: str) -> Integers:
-    grid = np.zeros((len(roles), len(CONDITIONS)), dtype=np.int64)
-    grid[_places(rows, roles)] = rows[column].to_numpy()
+def _by_cell(axis: Prompts, values: Integers, roles: int) -> Integers:
+    """Sum over the prompts of a role and condition: shape (roles, conditions)."""
+    grid = np.zeros((roles, len(CONDITIONS)), dtype=np.int64)
+    np.add.at(grid, (axis.role, axis.condition), values)
     return grid
 
 
-def _places(rows: pl.DataFrame, roles: tuple[str, ...]) -> tuple[Integers, Integers]:
-    return _index(rows["role"], roles), _index(rows["condition"], CONDITIONS)
+def _one_prompt_a_cell(counts: DimensionCounts) -> _ByPrompt:
+    role, condition = np.nonzero(counts.n + counts.missing)
+    names = tuple(f"{i}/{CONDITIONS[j]}" for i, j in zip(role, condition, strict=True))
+    x = counts.x[role, condition]
+    prompt, label = np.nonzero(x)
+    axis = Prompts(names, names, role, condition, np.arange(len(role)))
+    n, missing = (table[role, condition] for table in (counts.n, counts.missing))
+    return _ByPrompt(axis, n, missing, (prompt, label, x[prompt, label]))
 
 
-def _index(values: pl.Series, names: tuple[str, ...]) -> Integers:
-    numbers = {name: number for number, name in enumerate(names)}
-    return np.asarray([numbers[value] for value in values], dtype=np.int64)
-
-
-def _missing(answers: pl.DataFrame) -> pl.DataFrame:
+def _missing(sums: Sums) -> pl.DataFrame:
+    lost = sums.answers[sums.answers[:, 2] != READ]
+    names = [_NAMES[number] for number in lost[:, 1]]
+    where = sums.prompts[lost[:, 0]].select("generator", "condition")
+    rows = where.with_columns(
+        pl.Series("dimension", names, dtype=pl.String),
+        pl.Series("reason", [sums.reasons[number - 1] for number in lost[:, 2]], dtype=pl.String),
+        pl.Series("count", lost[:, 3]),
+    )
     cohorts = {name: dimension.cohort for name, dimension in DIMENSIONS.items()}
-    return (
-        answers.filter(~pl.col("read"))
-        .group_by("generator", "condition", "dimension", "reason")
-        .agg(count=pl.len().cast(pl.Int64))
+    grouped: pl.DataFrame = (
+        rows.group_by("generator", "condition", "dimension", "reason")
+        .agg(pl.col("count").sum())
         .with_columns(cohort=pl.col("dimension").replace_strict(cohorts, return_dtype=pl.String))
-        .select("generator", "condition", "cohort", "dimension", "reason", "count")
+        .select(*_MISSING)
         .sort("generator", "condition", "dimension", "reason")
     )
+    return grouped
 
 
 def _wide(counts: ReaderCounts, of: DimensionCounts) -> pl.DataFrame:

@@ -27,6 +27,23 @@ _ORDER = [
 
 
 @dataclass(frozen=True, slots=True)
+class Settings:
+    """What a section of the stage needs beside the counts; see stage.measure."""
+
+    bootstrap: int = 1000
+    """Replicates of a bootstrap; 0 for no intervals."""
+    seed: int = 1
+    """Seed of every random draw; a section makes its own generator from it."""
+    alpha: float = 0.05
+    """Level of tests; intervals have 1 - alpha."""
+    margin_pp: float = 5.0
+    """Largest range, in percentage points, that counts as no change."""
+    prompts: pl.DataFrame | None = None
+    """Columns prompt_id, base, location, activity, prompted (a list of dimensions); None when
+    nothing is known of the prompts."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What all rows of one reader and one call of measure have in common."""
 
@@ -57,6 +74,24 @@ class Run:
         for name, value in values.items():
             row[name] = _plain(value)
         return row
+
+    def frame(self, rows: pl.DataFrame, **values: Any) -> pl.DataFrame:
+        """Many estimates at once: the columns of `rows`, those of this run, and constants.
+
+        Args:
+            rows: Some columns of tables.EstimateRow, ``estimand`` among them; nan becomes null.
+            values: Columns with one value for all rows.
+
+        Returns:
+            Every column of tables.EstimateRow; those not given are null.
+        """
+        constant = self.row("", **values)
+        return rows.select(
+            (pl.col(name) if name in rows.columns else pl.lit(constant[name]))
+            .cast(kind)
+            .alias(name)
+            for name, kind in ESTIMATE_SCHEMA.items()
+        ).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def estimate_frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:

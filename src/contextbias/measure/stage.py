@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from contextbias.errors import ConfigError
-from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_labels
+from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_readers
 from contextbias.measure.consistency import consistency_estimates
 from contextbias.measure.intensity import Floats, intensities, role_intensities, role_support
 from contextbias.measure.levels import intensity_rows
 from contextbias.measure.missing import missing_rows
 from contextbias.measure.planted import planted_estimates
-from contextbias.measure.rows import Run, estimate_frame, sorted_estimates
+from contextbias.measure.rows import Run, Settings, estimate_frame, sorted_estimates
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.stats.resample import role_weights
 from contextbias.tables import CONDITIONS
@@ -23,9 +23,12 @@ from contextbias.tables import CONDITIONS
 PRESETS = ("paper", "strict")
 """Presets that this version computes."""
 
+Section = Callable[[ReaderCounts, Run, Settings], pl.DataFrame]
+"""Counts of one reader to rows of tables.EstimateRow."""
+
 
 def measure(
-    attributes: pl.DataFrame,
+    attributes: pl.DataFrame | pl.LazyFrame,
     planted: pl.DataFrame | None = None,
     *,
     preset: str = "paper",
@@ -36,11 +39,13 @@ def measure(
     margin_pp: float = 5.0,
     codebook: str = CODEBOOK_VERSION,
     readable: Mapping[str, Readable] | None = None,
+    prompts: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Turn attributes into estimates.
 
     Args:
-        attributes: Rows of tables.AttributeRow, of any number of readers, in any order.
+        attributes: Rows of tables.AttributeRow, of any number of readers, in any order; a lazy
+            frame is read a batch at a time.
         planted: What simulated generators were told to draw (generator, role, condition, cohort,
             dimension, label, p), labels spelt as in `attributes`; None for none.
         preset: ``paper`` or ``strict``.
@@ -52,6 +57,8 @@ def measure(
         margin_pp: Largest range, in percentage points, that counts as no change.
         codebook: Codebook version, a column of the result.
         readable: Reader -> what it can tell apart; a reader left out can tell everything.
+        prompts: What is known of the prompts (prompt_id, base, location, activity, and prompted:
+            a list of the dimensions that the sentence names); None for nothing.
 
     Returns:
         Columns of tables.EstimateRow, sorted; the same attributes give the same frame.
@@ -63,21 +70,12 @@ def measure(
         raise ConfigError(
             f"the preset {preset!r} is not computed by this version", f"use {' or '.join(PRESETS)}"
         )
-    counts = {
-        str(reader): count_labels(rows, people=people, readable=(readable or {}).get(str(reader)))
-        for (reader,), rows in attributes.partition_by("reader", as_dict=True).items()
-    }
+    settings = Settings(bootstrap, seed, alpha, margin_pp, prompts)
+    counts = count_readers(attributes, people=people, readable=readable)
     parts = [estimate_frame([])]
-    for reader, found in sorted(counts.items()):
+    for reader, found in counts.items():
         run = Run(reader, preset, people, codebook)
-        weights = _weights(found, bootstrap, seed)
-        parts.append(estimate_frame(_rows(found, run, weights, alpha)))
-        parts.append(
-            consistency_estimates(
-                consistency_counts(found), reader=reader, preset=preset, people=people,
-                margin_pp=margin_pp, alpha=alpha,
-            )
-        )  # fmt: skip
+        parts += [section(found, run, settings) for section in SECTIONS]
     if planted is not None:
         parts.append(
             planted_estimates(
@@ -88,20 +86,29 @@ def measure(
     return sorted_estimates(pl.concat(parts).with_columns(codebook=pl.lit(codebook)))
 
 
-def _weights(counts: ReaderCounts, bootstrap: int, seed: int) -> Floats:
+def _intensity(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
+    weights = _weights(counts, settings)
+    rows = intensity_rows(intensities(counts, weights), run, alpha=settings.alpha)
+    return estimate_frame([*rows, *_role_rows(counts, run)])
+
+
+def _consistency(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
+    return consistency_estimates(
+        consistency_counts(counts), reader=run.reader, preset=run.preset, people=run.people,
+        margin_pp=settings.margin_pp, alpha=settings.alpha,
+    )  # fmt: skip
+
+
+def _description(counts: ReaderCounts, run: Run, _: Settings) -> pl.DataFrame:
+    """Images, label sets and what is missing."""
+    return estimate_frame([*_label_counts(counts, run), *missing_rows(counts, run)])
+
+
+def _weights(counts: ReaderCounts, settings: Settings) -> Floats:
     """All ones for the sample itself, then one row a replicate; shared by all comparisons."""
     roles = len(counts.roles)
-    drawn = role_weights(roles, bootstrap, np.random.default_rng(seed))
+    drawn = role_weights(roles, settings.bootstrap, np.random.default_rng(settings.seed))
     return np.concatenate([np.ones((1, roles)), drawn])
-
-
-def _rows(
-    counts: ReaderCounts, run: Run, weights: Floats, alpha: float
-) -> Iterator[dict[str, Any]]:
-    yield from intensity_rows(intensities(counts, weights), run, alpha=alpha)
-    yield from _role_rows(counts, run)
-    yield from _label_counts(counts, run)
-    yield from missing_rows(counts, run)
 
 
 def _role_rows(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
@@ -128,3 +135,11 @@ def _label_counts(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
             dimension=of.dimension, method="count", point=float(len(of.labels)), n=of.n.sum(),
             n_missing=of.missing.sum(),
         )  # fmt: skip
+
+
+SECTIONS: tuple[Section, ...] = (
+    _intensity,
+    _consistency,
+    _description,
+)
+"""What is estimated of each reader, in this order. A new section is one more line."""

@@ -1,0 +1,329 @@
+"""Attributes to sums by prompt: one pass over the facts, a batch of whole images at a time.
+
+The pass needs the rows of an image to stand together, as canonicalise writes them; facts in any
+other order are brought into that order first, which takes memory for all of them. What is kept of
+the images is one hash each, to see that no image comes twice.
+
+Everything is numbers: a fact becomes the key (prompt, reader, dimension, label), packed into 64
+bits, and the sums are counts of equal keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from contextbias.errors import InputError
+from contextbias.schema import DIMENSIONS
+from contextbias.tables import CONDITIONS, EMPTY_LIST
+
+Integers = NDArray[np.int64]
+Readable = Mapping[str, tuple[str, ...] | None]
+"""Dimension -> the labels that a reader can tell apart (None: all); see tables.ReaderRow."""
+
+PROMPT_KEYS = ("generator", "role", "condition", "prompt_id", "variant")
+"""What an image shares with the other images of its prompt and generator."""
+
+BATCH_ROWS = 1_000_000
+"""Facts that are read at a time."""
+
+_COLUMNS = (
+    "image_id", *PROMPT_KEYS, "reader", "person", "dimension", "label", "missing_reason",
+)  # fmt: skip
+_NAMES = tuple(DIMENSIONS)
+# Bits of a key; 63 in all.
+_BITS = {"prompt": 26, "reader": 6, "dimension": 7, "last": 24}
+READ = 0
+"""Reason number of an answer."""
+_NOT_READABLE = "not_readable"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums of one reader's facts by prompt. Rows of every table are sorted by its keys."""
+
+    prompts: pl.DataFrame
+    """Columns of PROMPT_KEYS; a row's number is the prompt's in the other tables."""
+    images: Integers
+    """Images of each prompt, failed ones included, shape (prompts,)."""
+    labels: tuple[str, ...]
+    """Every label of any dimension, sorted; positions are the label numbers of `x`."""
+    x: Integers
+    """Shape (rows, 4): prompt, dimension (codebook order), label, images that show it."""
+    answers: Integers
+    """Shape (rows, 4): prompt, dimension, reason number (0: read), images."""
+    reasons: tuple[str, ...]
+    """Reason number less 1 -> reason."""
+
+
+def sum_facts(
+    attributes: pl.DataFrame | pl.LazyFrame,
+    *,
+    people: str,
+    readable: Mapping[str, Readable] | None = None,
+) -> dict[str, Sums]:
+    """Sum the facts of every reader; arrays.py says what is counted.
+
+    Args:
+        attributes: Rows of tables.AttributeRow, of any number of readers. A lazy frame is read a
+            batch at a time.
+        people: ``primary`` for the most prominent person, ``any`` for whoever is visible.
+        readable: Reader -> what it can tell apart; a reader left out can tell everything.
+
+    Returns:
+        Reader -> its sums, by name.
+
+    Raises:
+        ValueError: `people` is neither.
+        InputError: A dimension or condition that is not of this codebook.
+    """
+    if people not in ("primary", "any"):
+        raise ValueError(f"people is 'primary' or 'any', not {people!r}")
+    for source in (attributes, _in_order(attributes)):
+        found = _Pass(people, readable or {})
+        for batch in _whole_images(source):
+            found.add(batch)
+        if not found.is_an_image_seen_twice():
+            break
+    return found.sums()
+
+
+def _in_order(attributes: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
+    """The rows of an image together."""
+    return attributes.lazy().select(_COLUMNS).sort(*PROMPT_KEYS, "image_id").collect().lazy()
+
+
+def _whole_images(attributes: pl.DataFrame | pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Batches that end where an image does."""
+    source = attributes.lazy().select(_COLUMNS)
+    height = int(source.select(pl.len()).collect().item())
+    rest: pl.DataFrame | None = None
+    for start in range(0, height, BATCH_ROWS):
+        batch = source.slice(start, BATCH_ROWS).collect()
+        rows = batch if rest is None else pl.concat([rest, batch])
+        end = rows.height
+        if start + BATCH_ROWS < height:
+            ids = rows["image_id"]
+            end = int((ids != ids[-1]).arg_true().max() or -1) + 1
+        rest = rows.slice(end)
+        if end:
+            yield rows.slice(0, end)
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Numbers for words, in order of appearance."""
+
+    known: dict[str, int] = field(default_factory=dict)
+
+    def of(self, words: pl.Series) -> Integers:
+        """Number of each word; -1 for null."""
+        coded = words.cast(pl.Categorical)
+        physical = coded.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        used = coded.drop_nulls().unique()
+        table = np.full(int(physical.max(initial=-1)) + 2, -1, dtype=np.int64)
+        for place, word in zip(used.to_physical(), used.cast(pl.String), strict=True):
+            table[place] = self.known.setdefault(word, len(self.known))
+        return np.asarray(table[physical])
+
+
+class _Pass:
+    """One pass over the facts."""
+
+    def __init__(self, people: str, readable: Mapping[str, Readable]) -> None:
+        self._people = people
+        self._readable = readable
+        self._prompts: dict[tuple[str, ...], int] = {}
+        self._readers, self._labels, self._reasons = _Numbers(), _Numbers(), _Numbers()
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._x: list[tuple[Integers, Integers]] = []
+        self._answers: list[tuple[Integers, Integers]] = []
+        self._images: list[tuple[Integers, Integers]] = []
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add a batch of whole images."""
+        image, prompt = self._place_images(batch)
+        reader = self._readers.of(batch["reader"])
+        dimension = _dimension_numbers(batch["dimension"])
+        label = self._labels.of(batch["label"])
+        reason = self._reason_numbers(batch["missing_reason"], label, reader, dimension)
+        person = batch["person"].fill_null(-1).to_numpy()
+        seen = np.unique(image * (1 << _BITS["reader"]) + reader)
+        places, readers = np.divmod(seen, 1 << _BITS["reader"])
+        self._images.append(_counted(_key([prompt[places], readers, 0 * readers, 0 * readers])))
+        order = _answer_order(image, reader, dimension, person)
+        if self._people == "primary":
+            order = order[person[order] <= 0]
+        rows = (part[order] for part in (image, reader, dimension, reason, label))
+        self._add_answers(prompt, *rows)
+
+    def _add_answers(
+        self,
+        prompt: Integers,
+        image: Integers,
+        reader: Integers,
+        dimension: Integers,
+        reason: Integers,
+        label: Integers,
+    ) -> None:
+        """Sum rows in which each answer (an image's to a dimension) stands together."""
+        if not len(image):
+            return
+        changed = (np.diff(image) != 0) | (np.diff(reader) != 0) | (np.diff(dimension) != 0)
+        first = np.flatnonzero(np.concatenate([[True], changed]))
+        answer = np.repeat(np.arange(len(first)), np.diff([*first, len(image)]))
+        where = [prompt[image[first]], reader[first], dimension[first]]
+        # One answer makes the dimension read; without one the most prominent person's counts.
+        read = np.minimum.reduceat(reason, first) == READ
+        status = np.where(read, READ, reason[first])
+        self._answers.append(_counted(_key([*where, status])))
+        shown = np.flatnonzero((label >= 0) & read[answer] & (reason == READ))
+        # Two persons with one label are one image that shows it.
+        mentions = np.unique((answer[shown] << _BITS["last"]) + label[shown])
+        answer, label = mentions >> _BITS["last"], mentions & ((1 << _BITS["last"]) - 1)
+        self._x.append(_counted(_key([*(part[answer] for part in where), label])))
+
+    def is_an_image_seen_twice(self) -> bool:
+        """Whether the rows of an image stood apart."""
+        hashes = np.concatenate(self._hashes) if self._hashes else np.empty(0, np.uint64)
+        return len(np.unique(hashes)) < len(hashes)
+
+    def sums(self) -> dict[str, Sums]:
+        """The sums of each reader."""
+        x, answers, images = (_merged(part) for part in (self._x, self._answers, self._images))
+        labels = tuple(sorted(self._labels.known))
+        rank = np.empty(len(labels), dtype=np.int64)
+        rank[[self._labels.known[label] for label in labels]] = np.arange(len(labels))
+        x[3] = rank[x[3]]
+        prompts = pl.DataFrame(list(self._prompts), schema=list(PROMPT_KEYS), orient="row")
+        order = _prompt_order(prompts)
+        found = {}
+        for name, number in sorted(self._readers.known.items()):
+            used = order[np.isin(order, images[0][images[1] == number])]
+            place = np.full(len(order), -1, dtype=np.int64)
+            place[used] = np.arange(len(used))
+            found[name] = Sums(
+                prompts[used],
+                _of_reader(images, number, place)[:, -1],
+                labels,
+                _of_reader(x, number, place),
+                _of_reader(answers, number, place),
+                tuple(self._reasons.known),
+            )
+        return found
+
+    def _place_images(self, batch: pl.DataFrame) -> tuple[Integers, Integers]:
+        """Number of each row's image in the batch, and the prompt number of each image."""
+        names = ("image_id", *PROMPT_KEYS)
+        changed = batch.select(
+            pl.any_horizontal(pl.col(name).ne_missing(pl.col(name).shift()) for name in names)
+        ).to_series()
+        first = changed.to_numpy().copy()
+        first[:1] = True
+        images = batch.select(names).filter(pl.Series(first))
+        self._hashes.append(images.hash_rows(seed=1).to_numpy())
+        apart = images.select(
+            pl.any_horizontal(pl.col(n).ne_missing(pl.col(n).shift()) for n in PROMPT_KEYS)
+        ).to_series()
+        block = apart.to_numpy().copy()
+        block[:1] = True
+        rows = images.select(PROMPT_KEYS).filter(pl.Series(block)).rows()
+        numbers = [self._prompts.setdefault(row, len(self._prompts)) for row in rows]
+        prompt = np.asarray(numbers, dtype=np.int64)[np.cumsum(block) - 1]
+        return np.cumsum(first) - 1, prompt
+
+    def _reason_numbers(
+        self, reasons: pl.Series, label: Integers, reader: Integers, dimension: Integers
+    ) -> Integers:
+        """0 where the row is an answer, else 1 more than the number of its reason."""
+        number = self._reasons.of(reasons.fill_null("")) + 1
+        empty = self._reasons.known.get(EMPTY_LIST, -2) + 1
+        number[(label >= 0) | (number == empty)] = READ
+        blind = self._blind_dimensions()
+        if blind.any():
+            unseen = self._reasons.of(pl.Series([_NOT_READABLE]))[0] + 1
+            number[blind[reader, dimension]] = unseen
+        return number
+
+    def _blind_dimensions(self) -> NDArray[np.bool_]:
+        """Shape (readers, dimensions): declared with fewer than two labels."""
+        blind = np.zeros((len(self._readers.known), len(_NAMES)), dtype=np.bool_)
+        for name, number in self._readers.known.items():
+            for dimension, labels in self._readable.get(name, {}).items():
+                if labels is not None and len(labels) < 2 and dimension in DIMENSIONS:
+                    blind[number, _NAMES.index(dimension)] = True
+        return blind
+
+
+def _dimension_numbers(names: pl.Series) -> Integers:
+    try:
+        return names.cast(pl.Enum(_NAMES)).to_physical().cast(pl.Int64).to_numpy()
+    except pl.exceptions.InvalidOperationError:
+        unknown = sorted(set(names.unique()) - set(_NAMES), key=str)
+        raise InputError(
+            f"the attributes have the dimension {unknown[0]!r}, which is not in this codebook",
+            "run `contextbias canonicalise` with this version first",
+        ) from None
+
+
+def _answer_order(
+    image: Integers, reader: Integers, dimension: Integers, person: Integers
+) -> Integers:
+    """Order in which answers stand together, the most prominent person (or none) first."""
+    most = int(person.max(initial=0)) + 2
+    key = ((image << _BITS["reader"]) + reader << _BITS["dimension"]) + dimension
+    key = key * most + person + 1
+    if np.all(key[1:] >= key[:-1]):
+        return np.arange(len(key))
+    return np.argsort(key, kind="stable")
+
+
+def _key(parts: Sequence[Integers]) -> Integers:
+    """Prompt, reader, dimension and last part in one number."""
+    key, *rest = parts
+    for part, name in zip(rest, ("reader", "dimension", "last"), strict=True):
+        key = (key << _BITS[name]) + part
+    return key
+
+
+def _parted(keys: Integers) -> list[Integers]:
+    """Prompt, reader, dimension and last part of keys."""
+    parts, rest = [], keys
+    for name in ("last", "dimension", "reader"):
+        parts.append(rest & ((1 << _BITS[name]) - 1))
+        rest = rest >> _BITS[name]
+    return [rest, *reversed(parts)]
+
+
+def _counted(keys: Integers) -> tuple[Integers, Integers]:
+    distinct, count = np.unique(keys, return_counts=True)
+    return distinct, count.astype(np.int64)
+
+
+def _merged(parts: list[tuple[Integers, Integers]]) -> list[Integers]:
+    """Batches brought together: prompt, reader, dimension, last part, and count."""
+    keys, counts = (
+        np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in (0, 1)
+    )
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1) != 0)
+    return [*_parted(keys[first]), np.add.reduceat(counts, first) if len(first) else counts]
+
+
+def _of_reader(tables: list[Integers], reader: int, place: Integers) -> Integers:
+    """Rows of one reader, prompts renumbered, in order: prompt, dimension, last part, count."""
+    mine = tables[1] == reader
+    rows = [place[tables[0][mine]], *(part[mine] for part in tables[2:])]
+    return np.column_stack(rows)[np.lexsort(rows[2::-1])]
+
+
+def _prompt_order(prompts: pl.DataFrame) -> Integers:
+    """Positions of prompts by generator, role, condition, id."""
+    conditions = pl.col("condition").cast(pl.Enum(CONDITIONS))
+    ordered = prompts.with_row_index("number").with_columns(conditions).sort(*PROMPT_KEYS)
+    return ordered["number"].cast(pl.Int64).to_numpy()
