@@ -10,19 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
-from contextbias.stats.proportion import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    counts,
-    distinct_cells,
-)
+from contextbias.stats.margins import Tables, distinct, each_table
+from contextbias.stats.proportion import BoolArray, FloatArray, IntArray
 
 _TIE = 1e-10  # relative; tables with equal chi-squared differ by rounding only
-_CHUNK = 2_000_000  # padded tables held in memory at once
-_LONGEST_TABLE = 1_000_000  # images of one cell that log factorials are tabulated for
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,94 +50,26 @@ def exact_p(
     Raises:
         ValueError: As `proportion.counts`.
     """
-    checked = counts(x, n)
-    shape = checked.n.shape[:-1]
-    hits, images = _ordered(checked.x, checked.n)
-    index, inverse = distinct_cells(hits, images)
-    hits, images = hits[index], images[index]
-    tested = (images > 0).sum(axis=1) >= 2
-    tables = _table_count(hits, images)
-    small = tables <= most_tables if images.shape[1] == 3 else np.zeros(tested.shape, np.bool_)
-    small &= images.sum(axis=1) <= _LONGEST_TABLE
-    p = np.full(tested.shape, np.nan)
-    rows = np.flatnonzero(tested & small)
-    p[rows] = _enumerate(hits[rows], images[rows])
-    for row in np.flatnonzero(tested & ~small):
+    cells = distinct(x, n)
+    hits, images = cells.hits, cells.images
+    small = cells.countable(most_tables)
+    p = np.full(small.shape, np.nan)
+    rows = np.flatnonzero(small)
+    for tables in each_table(hits[rows], images[rows]):
+        chunk = rows[tables.rows]
+        p[chunk] = _extreme(hits[chunk], images[chunk], tables)
+    for row in np.flatnonzero(cells.tested & ~small):
         p[row] = _monte_carlo(hits[row], images[row], rng, resamples)
-    back = inverse.reshape(shape)
-    return ExactP(np.asarray(p[back]), np.asarray((tested & small)[back]))
+    return ExactP(np.asarray(p[cells.inverse]), np.asarray(small[cells.inverse]))
 
 
-def _ordered(x: IntArray, n: IntArray) -> tuple[IntArray, IntArray]:
-    """One row a cell: the rarer outcome counted, conditions by size, at least three of them.
-
-    The statistic does not change, and equal tables become equal rows.
-    """
-    hits, images = x.reshape(-1, x.shape[-1]), n.reshape(-1, n.shape[-1])
-    swap = 2 * hits.sum(axis=1) > images.sum(axis=1)
-    hits = np.where(swap[:, None], images - hits, hits)
-    order = np.lexsort((hits, images), axis=1)
-    hits, images = (np.take_along_axis(part, order, axis=1) for part in (hits, images))
-    absent = max(0, 3 - x.shape[-1])
-    pad = ((0, 0), (absent, 0))
-    return np.pad(hits, pad), np.pad(images, pad)
-
-
-def _table_count(hits: IntArray, images: IntArray) -> IntArray:
-    """Size of the grid of tables: the last condition takes what the others leave."""
-    highest = np.minimum(images[:, :-1], hits.sum(axis=1, keepdims=True))
-    return np.asarray(np.prod(highest.astype(np.float64) + 1, axis=1).astype(np.int64))
-
-
-def _enumerate(hits: IntArray, images: IntArray) -> FloatArray:
-    """Sum over all tables, in chunks of cells whose grids have similar shapes."""
-    total = hits.sum(axis=1)
-    rows, columns = (np.minimum(images[:, i], total) + 1 for i in (0, 1))
-    order = np.lexsort((columns, rows))
-    log_factorial = gammaln(np.arange(images.sum(axis=1).max(initial=0) + 1) + 1.0)
-    p = np.empty(total.shape)
-    start = 0
-    while start < order.size:
-        chunk = order[start : start + _fitting(rows[order[start:]], columns[order[start:]])]
-        p[chunk] = _grid_p(hits[chunk], images[chunk], log_factorial)
-        start += chunk.size
-    return p
-
-
-def _fitting(rows: IntArray, columns: IntArray) -> int:
-    """Leading cells (at least 1) that fit into a chunk, padded to the largest grid among them."""
-    window = slice(0, _CHUNK // int(rows[0]) + 1)
-    widest = np.maximum.accumulate(columns[window])
-    padded = np.arange(1, widest.size + 1) * rows[window] * widest
-    return max(1, int(np.searchsorted(padded, _CHUNK, side="right")))
-
-
-def _grid_p(hits: IntArray, images: IntArray, log_factorial: FloatArray) -> FloatArray:
-    """Exact p of each cell of a chunk, on a grid of hits in the first two conditions."""
-    total = hits.sum(axis=1)[:, None, None]
-    n0, n1, n2 = (images[:, i, None, None] for i in range(3))
-    x0 = np.arange(int(np.minimum(n0, total).max()) + 1)[None, :, None]
-    x1 = np.arange(int(np.minimum(n1, total).max()) + 1)[None, None, :]
-    x2 = total - x0 - x1
-    possible = (x0 <= n0) & (x1 <= n1) & (x2 >= 0) & (x2 <= n2)
-    log_p = (
-        _log_choose(n0, x0, log_factorial)
-        + _log_choose(n1, x1, log_factorial)
-        + _log_choose(n2, x2, log_factorial)
-        - _log_choose(n0 + n1 + n2, total, log_factorial)
-    )
-    extreme = x0**2 / np.maximum(n0, 1) + x1**2 / np.maximum(n1, 1) + x2**2 / n2
+def _extreme(hits: IntArray, images: IntArray, tables: Tables) -> FloatArray:
+    """Probability of the tables whose statistic is at least the observed one."""
+    (x0, x1, x2), (n0, n1, n2) = tables.x, tables.n
+    statistic = x0**2 / np.maximum(n0, 1) + x1**2 / np.maximum(n1, 1) + x2**2 / n2
     observed = (hits**2 / np.maximum(images, 1)).sum(axis=1)[:, None, None]
-    counted = possible & (extreme >= observed * (1.0 - _TIE))
-    return np.asarray(
-        np.minimum(np.exp(log_p, where=counted, out=np.zeros(counted.shape)).sum(axis=(1, 2)), 1.0)
-    )
-
-
-def _log_choose(n: IntArray, k: IntArray, log_factorial: FloatArray) -> FloatArray:
-    """Log of n choose k from the table; cells outside 0 <= k <= n get a number that is not used."""
-    inside = np.clip(k, 0, n)
-    return np.asarray(log_factorial[n] - log_factorial[inside] - log_factorial[n - inside])
+    counted = tables.possible & (statistic >= observed * (1.0 - _TIE))
+    return np.asarray(np.minimum(np.sum(tables.probability, axis=(1, 2), where=counted), 1.0))
 
 
 def _monte_carlo(
