@@ -34,9 +34,10 @@ from numpy.typing import NDArray
 from contextbias.measure.arrays import DimensionCounts, ReaderCounts
 from contextbias.measure.intensity import SLOTS, by_slot, intensities, pooled_intensity
 from contextbias.measure.rows import estimate_frame
-from contextbias.stats.entropy import bias_intensity, binomial_entropy, plug_in_entropy
+from contextbias.stats.entropy import bias_intensity, plug_in_entropy
 from contextbias.stats.proportion import wilson
 from contextbias.stats.resample import expand, expansion, percentile_interval, role_weights
+from contextbias.stats.subsample import binomial_entropy
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]

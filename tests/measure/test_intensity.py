@@ -17,8 +17,9 @@ from contextbias.measure.intensity import SLOTS, Intensity, intensities, pooled_
 from contextbias.measure.levels import BOOTSTRAP, MEAN, OVERALL, intensity_rows, with_averages
 from contextbias.measure.rows import Run, estimate_frame
 from contextbias.schema import DIMENSIONS
-from contextbias.stats.entropy import expected_entropy, plug_in_entropy
+from contextbias.stats.entropy import plug_in_entropy
 from contextbias.stats.resample import role_weights
+from contextbias.stats.subsample import expected_entropy
 from contextbias.tables import CONDITIONS
 
 RUN = Run("r", "paper", "primary", "1")

@@ -11,7 +11,7 @@ from tests.measure.facts import cell, frame
 from contextbias.measure import measure
 from contextbias.measure.arrays import count_labels
 from contextbias.measure.planted import planted_estimates
-from contextbias.stats.entropy import binomial_entropy
+from contextbias.stats.subsample import binomial_entropy
 from contextbias.tables import CONDITIONS
 
 KEYS = {"generator": "g", "cohort": "people", "dimension": "gender_presentation"}

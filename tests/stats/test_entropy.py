@@ -1,34 +1,28 @@
-"""Entropy and Bias Intensity: by hand, against SciPy, against all subsamples, and in theory."""
+"""Entropy and Bias Intensity: by hand, against other programs, and in theory."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations
-from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import digamma
 
 from contextbias.stats.entropy import (
     bias_intensity,
-    binomial_entropy,
-    expected_entropy,
+    bias_intensity_of_seen,
+    effective_labels,
+    grassberger_entropy,
     miller_madow_entropy,
     plug_in_entropy,
+    x_log_x,
 )
 
 COUNTS = st.lists(st.integers(0, 12), min_size=1, max_size=6)
-
-
-def mean_over_subsamples(counts: tuple[int, ...], size: int) -> float:
-    """Enumerate every subset of `size` items."""
-    items = [label for label, count in enumerate(counts) for _ in range(count)]
-    seen = [np.bincount(chosen, minlength=len(counts)) for chosen in combinations(items, size)]
-    return float(np.mean([plug_in_entropy(x) for x in seen]))
 
 
 def test_plug_in_by_hand() -> None:
@@ -51,76 +45,64 @@ def test_miller_madow_by_hand() -> None:
     assert math.isnan(miller_madow_entropy([0, 0]))
 
 
-def test_expected_entropy_by_hand() -> None:
-    # Two of {a, a, b}: aa once, ab twice in three, so (2/3) log 2.
-    assert expected_entropy([2, 1], 2) == pytest.approx(2 / 3 * math.log(2))
-    # One mention has no entropy; all three have the plug-in's.
-    assert expected_entropy([2, 1], 1) == pytest.approx(0.0)
-    assert expected_entropy([2, 1], 3) == pytest.approx(plug_in_entropy([2, 1]))
+def test_integers_are_looked_up_and_give_the_same() -> None:
+    counts = np.random.default_rng(4).integers(0, 50, (6, 5, 8))
+    np.testing.assert_allclose(plug_in_entropy(counts), plug_in_entropy(counts.astype(float)))
+    # Above the table's end they are not.
+    assert x_log_x(np.array([0, 2_000_000])).tolist() == [0.0, 2_000_000 * math.log(2_000_000)]
+    assert x_log_x(np.zeros((0, 3), dtype=np.int64)).shape == (0, 3)
 
 
-@pytest.mark.parametrize(
-    ("counts", "size"),
-    [((3, 2, 1), 4), ((5, 0, 2), 3), ((4, 4), 8), ((1, 1, 1, 1), 2), ((9, 1), 5), ((6,), 3)],
-)
-def test_expected_entropy_is_the_mean_of_all_subsamples(counts: tuple[int, ...], size: int) -> None:
-    assert expected_entropy(counts, size) == pytest.approx(mean_over_subsamples(counts, size))
+def test_grassberger_by_hand() -> None:
+    # G(1) = -gamma - log 2, G(2) = G(3) = 2 + G(1), G(4) = G(5) = G(2) + 2/3. Counts 4, 2, 1:
+    # psi(7) - (4 G(4) + 2 G(2) + G(1)) / 7 = psi(7) - (4 (8/3) + 2 (2) + 7 G(1)) / 7, and
+    # psi(7) = 1 + 1/2 + ... + 1/6 - gamma.
+    first = -np.euler_gamma - math.log(2)
+    expected = 2.45 - np.euler_gamma - (32 / 3 + 4) / 7 - first
+    assert grassberger_entropy([4, 2, 1]) == pytest.approx(expected)
+    assert grassberger_entropy([4, 2, 1, 0]) == pytest.approx(expected)
+    assert grassberger_entropy([5]) == pytest.approx(25 / 12 - np.euler_gamma - (2 + 2 / 3) - first)
+    assert math.isnan(grassberger_entropy([0, 0]))
 
 
-def test_expected_entropy_against_drawing() -> None:
-    rng = np.random.default_rng(3)
-    counts, size = np.array([40, 25, 10, 4, 1]), 30
-    drawn = plug_in_entropy(rng.multivariate_hypergeometric(counts, size, size=20_000))
-    error = drawn.std() / math.sqrt(len(drawn))
-    assert expected_entropy(counts, size) == pytest.approx(drawn.mean(), abs=4 * error)
+def test_grassbergers_recurrence_is_its_formula() -> None:
+    """Grassberger (2003) gives both; here H of a single label is psi(N) - G(N)."""
+    g = [math.nan, -np.euler_gamma - math.log(2), 2 - np.euler_gamma - math.log(2)]
+    for n in range(3, 60):
+        g.append(g[n - 1] if n % 2 else g[n - 2] + 2 / (n - 1))
+    for n in range(1, 60):
+        assert grassberger_entropy([n]) == pytest.approx(float(digamma(n)) - g[n], abs=1e-12)
 
 
-def test_binomial_entropy_is_the_limit_of_an_endless_supply() -> None:
-    # Two draws from even shares differ half of the time.
-    assert binomial_entropy([0.5, 0.5], 2) == pytest.approx(0.5 * math.log(2))
-    many = expected_entropy(np.array([30_000, 20_000, 50_000]), 15)
-    assert binomial_entropy([3, 2, 5], 15) == pytest.approx(many, abs=1e-4)
-    assert math.isnan(binomial_entropy([0.0, 0.0], 3))
-    assert math.isnan(binomial_entropy([0.5, 0.5], 0))
+@pytest.mark.parametrize("shares", [(0.5, 0.3, 0.2), (0.9, 0.05, 0.05), (1 / 3,) * 3])
+def test_corrections_take_bias_away(shares: tuple[float, float, float]) -> None:
+    """The exact mean over all samples of 15 from known shares, by enumeration."""
+    size = 15
+    tables = np.array([(i, j, size - i - j) for i in range(size + 1) for j in range(size + 1 - i)])
+    p = stats.multinomial.pmf(tables, size, shares)
+    true = stats.entropy(shares)
+    bias = {
+        estimate: float(p @ estimate(tables)) - true
+        for estimate in (plug_in_entropy, miller_madow_entropy, grassberger_entropy)
+    }
+    assert bias[plug_in_entropy] < -0.04
+    assert abs(bias[miller_madow_entropy]) < 0.6 * abs(bias[plug_in_entropy])
+    assert abs(bias[grassberger_entropy]) < abs(bias[miller_madow_entropy])
 
 
-@given(COUNTS.filter(any), st.data())
-def test_expected_entropy_grows_with_the_subsample(counts: list[int], data: st.DataObject) -> None:
-    size = data.draw(st.integers(1, sum(counts)))
-    here = expected_entropy(counts, size)
-    assert -1e-9 <= here <= plug_in_entropy(counts) + 1e-9
-    assert expected_entropy(counts, size - 1 or 1) <= here + 1e-9
+def test_effective_labels_by_hand() -> None:
+    assert effective_labels(plug_in_entropy([5, 5, 5, 0])) == pytest.approx(3.0)
+    assert effective_labels(plug_in_entropy([5, 0, 0])) == 1.0
+    # Shares 1/2, 1/4, 1/4: exp(1.5 log 2) = 2 sqrt 2.
+    assert effective_labels(plug_in_entropy([2, 1, 1])) == pytest.approx(2 * math.sqrt(2))
+    assert np.isnan(effective_labels(math.nan))
 
 
-@given(COUNTS.filter(any), st.randoms(use_true_random=False))
-def test_order_of_labels_and_labels_not_seen_change_nothing(
-    counts: list[int], luck: Random
-) -> None:
-    shuffled = list(counts)
-    luck.shuffle(shuffled)
-    size = (sum(counts) + 1) // 2
-    for padded in (shuffled, [*counts, 0]):
-        assert plug_in_entropy(padded) == pytest.approx(plug_in_entropy(counts), abs=1e-12)
-        assert expected_entropy(padded, size) == pytest.approx(expected_entropy(counts, size))
-
-
-def test_batches_are_the_single_cells() -> None:
-    rng = np.random.default_rng(1)
-    counts = rng.integers(0, 200, (4, 3, 7))
-    size = counts.sum(axis=-1).min(axis=1)[:, None]
-    batch = expected_entropy(counts, size)
-    for i in range(4):
-        for j in range(3):
-            assert batch[i, j] == pytest.approx(expected_entropy(counts[i, j], int(size[i, 0])))
-
-
-def test_large_sums_are_cut_into_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = np.random.default_rng(2).integers(0, 300, (5, 20))
-    size = counts.sum(axis=-1) // 3
-    whole, shares = expected_entropy(counts, size), binomial_entropy(counts, size)
-    monkeypatch.setattr("contextbias.stats.entropy._CHUNK", 1000)
-    assert expected_entropy(counts, size) == pytest.approx(whole)
-    assert binomial_entropy(counts, size) == pytest.approx(shares)
+def test_bias_intensity_of_the_labels_seen() -> None:
+    values = bias_intensity_of_seen([[3, 3, 0], [3, 1, 0], [4, 0, 0], [0, 0, 0]])
+    # Two labels of three are seen: even shares of these are 0. One label is 0, as released.
+    fixed = bias_intensity(plug_in_entropy([3, 1]), 2)
+    np.testing.assert_allclose(values, [0.0, fixed, 0.0, math.nan], atol=1e-12)
 
 
 def test_bias_intensity_runs_from_even_to_single() -> None:
@@ -143,9 +125,7 @@ def test_one_label_is_degenerate_and_no_image_is_missing() -> None:
         lambda: plug_in_entropy([-1, 2]),
         lambda: plug_in_entropy([math.nan]),
         lambda: plug_in_entropy(3),
-        lambda: expected_entropy([2, 1], 4),
-        lambda: expected_entropy([2, 1], -1),
-        lambda: expected_entropy([1.5, 1], 1),
+        lambda: grassberger_entropy([1.5, 1]),
         lambda: bias_intensity(0.0, 0),
     ],
 )

@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts
 from contextbias.stats.entropy import (
     bias_intensity,
-    expected_entropy,
     miller_madow_entropy,
     plug_in_entropy,
 )
 from contextbias.stats.resample import weighted_mean
+from contextbias.stats.subsample import expected_entropy
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]

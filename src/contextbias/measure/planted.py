@@ -32,7 +32,8 @@ from contextbias.measure.intensity import SLOTS, Floats, Intensity, by_slot, poo
 from contextbias.measure.levels import OVERALL, intensity_rows
 from contextbias.measure.rows import Run, estimate_frame
 from contextbias.schema import DIMENSIONS
-from contextbias.stats.entropy import bias_intensity, binomial_entropy
+from contextbias.stats.entropy import bias_intensity
+from contextbias.stats.subsample import binomial_entropy
 from contextbias.tables import CONDITIONS
 
 PLANTED = "planted"

@@ -2,25 +2,29 @@
 
 Throughout, the last axis is the fixed label set, and every axis before it is batched over. Entropy
 is in nats; Bias Intensity has no unit, since it divides by the log of the number of labels.
+Entropies of subsamples are in subsample.py.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import digamma, xlogy
 
 Floats = NDArray[np.float64]
 
-_CHUNK = 2_000_000
-"""Numbers held at a time by the sums over hypergeometric probabilities."""
+_LARGEST_TABLE = 1_000_000
+"""Counts up to here are looked up."""
 
 
 def plug_in_entropy(counts: ArrayLike) -> Floats:
     r"""Entropy of the observed shares, :math:`H = -\sum_y \pi_y \log \pi_y`.
 
     Args:
-        counts: Counts or weights at least 0, shape (..., labels).
+        counts: Counts or weights at least 0, shape (..., labels). Whole numbers (an integer type)
+            are looked up in a table of x log x, which is several times faster.
 
     Returns:
         Nats, shape (...); nan where there is nothing to count.
@@ -28,11 +32,11 @@ def plug_in_entropy(counts: ArrayLike) -> Floats:
     Raises:
         ValueError: A negative count.
     """
-    x = _checked(counts)
+    x = checked_counts(counts)
     total = x.sum(axis=-1)
     # H = log N - sum(x log x) / N needs no shares, and so no second array of this size.
     with np.errstate(invalid="ignore", divide="ignore"):
-        entropy = np.log(total) - xlogy(x, x).sum(axis=-1) / total
+        entropy = np.log(total) - x_log_x(x).sum(axis=-1) / total
     return np.where(total > 0, np.maximum(entropy, 0.0), np.nan)
 
 
@@ -48,64 +52,58 @@ def miller_madow_entropy(counts: ArrayLike) -> Floats:
     Returns:
         Nats, shape (...); nan where there is nothing to count.
     """
-    x = _checked(counts)
+    x = checked_counts(counts)
     total = x.sum(axis=-1)
     seen = (x > 0).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return plug_in_entropy(x) + np.where(total > 0, (seen - 1) / (2 * total), np.nan)
 
 
-def expected_entropy(counts: ArrayLike, size: ArrayLike) -> Floats:
-    r"""Mean plug-in entropy of all subsamples of `size` items, drawn without replacement.
+def grassberger_entropy(counts: ArrayLike) -> Floats:
+    r"""Entropy corrected count by count, :math:`H = \psi(N) - \frac1N \sum_y x_y G(x_y)`.
 
-    .. math:: E[H_m] = -\sum_y \sum_{k=1}^{m} P(k; N, x_y, m) \frac{k}{m} \log \frac{k}{m}
+    .. math:: G(x) = \psi(x) + \frac{(-1)^x}{2} \left[\psi\left(\frac{x+1}{2}\right)
+              - \psi\left(\frac{x}{2}\right)\right]
 
-    with P the hypergeometric probability of k items of label y among m drawn from N. Exact: what
-    repeated subsampling tends to, without its noise. With `size` N it is the plug-in entropy.
+    with psi the digamma function: G(1) = -gamma - log 2, G(2) = 2 + G(1), G(2k + 1) = G(2k) and
+    G(2k + 2) = G(2k) + 2/(2k + 1). Where the plug-in value has a bias of order 1/N, here what is
+    left falls off exponentially for labels that are not rare. It is defined for every count. The
+    other usual choice, that of Chao and Shen, is not where all mentions are of different labels,
+    which is common for a role's items or garments. The result may leave the range from 0 to the
+    log of the number of labels; it is not cut.
+
+    Grassberger has log N in the place of psi(N), which is right where N itself is Poisson and has a
+    bias of 1/2N where N is fixed, as it is here.
+
+    Sources: Grassberger (2003), arXiv physics/0307138; Schürmann (2004), J. Phys. A 37, L295,
+    equation 17 with xi = 1, for a fixed N.
 
     Args:
         counts: Whole counts, shape (..., labels).
-        size: Items drawn, broadcast against shape (...).
 
     Returns:
-        Nats, shape (...); nan where `size` is 0.
+        Nats, shape (...); nan where there is nothing to count.
 
     Raises:
-        ValueError: Counts that are not whole or negative, or a `size` above the sum of its counts.
+        ValueError: Counts that are not whole, or negative.
     """
-    x = _checked(counts)
+    x = whole_counts(counts)
     total = x.sum(axis=-1)
-    m = np.broadcast_to(np.asarray(size, dtype=np.float64), total.shape)
-    if np.any(x != np.floor(x)) or np.any(m != np.floor(m)):
-        raise ValueError("counts and sizes have to be whole numbers")
-    if np.any(m > total) or np.any(m < 0):
-        raise ValueError("a size is negative or above the sum of its counts")
-    triples = np.stack(np.broadcast_arrays(x, total[..., None], m[..., None]), axis=-1)
-    unique, inverse = np.unique(triples.reshape(-1, 3), axis=0, return_inverse=True)
-    terms = _hypergeometric_terms(*unique.astype(np.int64).T)[inverse.ravel()]
-    return np.where(m > 0, terms.reshape(x.shape).sum(axis=-1), np.nan)
+    distinct, place = np.unique(x, return_inverse=True)
+    terms = _grassberger_terms(distinct)[place].reshape(x.shape)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(total > 0, digamma(total) - terms.sum(axis=-1) / total, np.nan)
 
 
-def binomial_entropy(shares: ArrayLike, size: ArrayLike) -> Floats:
-    r"""Mean plug-in entropy of `size` independent draws from known shares.
+def effective_labels(entropy: ArrayLike) -> Floats:
+    r"""Effective number of labels, :math:`\exp(H)`: as many even labels have this entropy.
 
-    .. math:: E[H_m] = -\sum_y \sum_{k=1}^{m} P(k; m, \pi_y) \frac{k}{m} \log \frac{k}{m}
-
-    with P binomial: the limit of `expected_entropy` for an endless supply.
+    From 1 (a single label) to the number of labels. Source: Hill (1973), order 1.
 
     Args:
-        shares: Shares at least 0, shape (..., labels); normalised to sum 1.
-        size: Draws, whole, broadcast against shape (...).
-
-    Returns:
-        Nats, shape (...); nan where `size` or the sum of the shares is 0.
+        entropy: Nats, any shape; nan stays nan.
     """
-    p = _checked(shares)
-    total = p.sum(axis=-1, keepdims=True)
-    p = np.divide(p, total, out=np.zeros_like(p), where=total > 0)
-    m = np.broadcast_to(np.asarray(size, dtype=np.int64), p.shape[:-1])
-    terms = _binomial_terms(p.ravel(), np.broadcast_to(m[..., None], p.shape).ravel())
-    return np.where((m > 0) & (total[..., 0] > 0), terms.reshape(p.shape).sum(axis=-1), np.nan)
+    return np.asarray(np.exp(np.asarray(entropy, dtype=np.float64)))
 
 
 def bias_intensity(entropy: ArrayLike, labels: int) -> Floats:
@@ -130,71 +128,72 @@ def bias_intensity(entropy: ArrayLike, labels: int) -> Floats:
     return np.asarray(1.0 - h / np.log(labels))
 
 
-def _checked(counts: ArrayLike) -> Floats:
-    x = np.asarray(counts, dtype=np.float64)
+def bias_intensity_of_seen(counts: ArrayLike) -> Floats:
+    r"""BI over the labels that have a count, :math:`1 - H / \log K`: the released code's bootstrap.
+
+    K changes with the counts, so that values of two conditions or of two resamples divide by
+    different numbers; `bias_intensity` with a fixed set does not. K = 1 gives 0, as there.
+
+    Args:
+        counts: Counts at least 0, shape (..., labels).
+
+    Returns:
+        Shape (...); nan where there is nothing to count.
+    """
+    x = checked_counts(counts)
+    seen = (x > 0).sum(axis=-1)
+    entropy = plug_in_entropy(x)
+    bias = 1.0 - entropy / np.log(np.maximum(seen, 2))
+    return np.asarray(np.where(seen == 1, np.where(np.isnan(entropy), np.nan, 0.0), bias))
+
+
+def x_log_x(counts: NDArray[Any]) -> Floats:
+    """``x log x``, 0 at 0; integer types by table look-up.
+
+    Args:
+        counts: At least 0, any shape.
+    """
+    if not counts.size or not np.issubdtype(counts.dtype, np.integer):
+        return np.asarray(xlogy(counts, counts), dtype=np.float64)
+    largest = int(counts.max())
+    if largest > _LARGEST_TABLE:
+        return np.asarray(xlogy(counts, counts), dtype=np.float64)
+    numbers = np.arange(largest + 1, dtype=np.float64)
+    return np.asarray(xlogy(numbers, numbers).take(counts))
+
+
+def checked_counts(counts: ArrayLike) -> NDArray[Any]:
+    """Counts as an array with an axis of labels, integers kept.
+
+    Raises:
+        ValueError: No axis, or a count that is negative or not a number.
+    """
+    x = np.asarray(counts)
+    if not np.issubdtype(x.dtype, np.integer):
+        x = np.asarray(x, dtype=np.float64)
     if x.ndim == 0:
         raise ValueError("counts need an axis of labels")
-    if np.any(x < 0) or np.any(np.isnan(x)):
+    if x.size and not x.min() >= 0:
         raise ValueError("a count is negative or not a number")
     return x
 
 
-def _hypergeometric_terms(
-    x: NDArray[np.int64], total: NDArray[np.int64], m: NDArray[np.int64]
-) -> Floats:
-    """One label's share of E[H_m], for flat arrays of counts, totals and sizes."""
-    terms = np.zeros(len(x))
-    if not len(x):
-        return terms
-    log_factorial = gammaln(np.arange(int(total.max()) + 2, dtype=np.float64) + 1)
-    for part in _parts(np.minimum(x, m)):
-        n, y, s = total[part, None], x[part, None], m[part, None]
-        k = np.arange(1, max(int(np.minimum(y, s).max()), 1) + 1)
-        rest = s - k
-        possible = (k <= y) & (rest >= 0) & (rest <= n - y)
-        # Impossible cells get indices that exist; their probability is struck out below.
-        k_, rest_ = np.where(possible, k, 0), np.where(possible, rest, 0)
-        log_p = (
-            _log_choose(log_factorial, y, k_)
-            + _log_choose(log_factorial, n - y, np.minimum(rest_, n - y))
-            - _log_choose(log_factorial, n, s)
-        )
-        share = k / np.maximum(s, 1)
-        terms[part] = np.where(possible, np.exp(log_p) * -xlogy(share, share), 0.0).sum(axis=-1)
-    return terms
+def whole_counts(counts: ArrayLike) -> NDArray[np.int64]:
+    """Counts as whole numbers with an axis of labels.
+
+    Raises:
+        ValueError: As `checked_counts`, or a count that is not whole.
+    """
+    x = checked_counts(counts)
+    whole = x.astype(np.int64)
+    if np.any(whole != x):
+        raise ValueError("counts and sizes have to be whole numbers")
+    return whole
 
 
-def _binomial_terms(p: Floats, m: NDArray[np.int64]) -> Floats:
-    """One label's share of E[H_m] under independent draws, for flat arrays."""
-    terms = np.zeros(len(p))
-    if not len(p):
-        return terms
-    log_factorial = gammaln(np.arange(int(m.max()) + 2, dtype=np.float64) + 1)
-    for part in _parts(m):
-        s, q = m[part, None], p[part, None]
-        k = np.arange(1, max(int(s.max()), 1) + 1)
-        possible = k <= s
-        k_ = np.where(possible, k, 0)
-        log_p = _log_choose(log_factorial, s, k_) + xlogy(k_, q) + xlogy(s - k_, 1 - q)
-        share = k / np.maximum(s, 1)
-        terms[part] = np.where(possible, np.exp(log_p) * -xlogy(share, share), 0.0).sum(axis=-1)
-    return terms
-
-
-def _log_choose(log_factorial: Floats, n: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
-    return np.asarray(log_factorial[n] - log_factorial[k] - log_factorial[n - k])
-
-
-def _parts(lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Split positions by the length of their sums, so that no table is large or mostly empty."""
-    order = np.argsort(lengths, kind="stable")
-    ordered = lengths[order]
-    parts: list[NDArray[np.int64]] = []
-    start = 0
-    while start < len(order):
-        widest = max(2 * int(ordered[start]), 64)
-        stop = int(np.searchsorted(ordered, widest, side="right"))
-        stop = min(stop, start + max(1, _CHUNK // widest))
-        parts.append(order[start:stop])
-        start = stop
-    return parts
+def _grassberger_terms(x: NDArray[np.int64]) -> Floats:
+    """x G(x), 0 at 0."""
+    n = np.maximum(x, 1).astype(np.float64)
+    half = 0.5 * (digamma((n + 1) / 2) - digamma(n / 2))
+    g = digamma(n) + np.where(x % 2 == 0, half, -half)
+    return np.asarray(np.where(x > 0, x * g, 0.0))
