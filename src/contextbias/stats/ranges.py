@@ -90,7 +90,7 @@ def consistency_interval(x: ArrayLike, n: ArrayLike, *, confidence: float = 0.95
     the true rates, with the sample's sizes as weights.
 
     The interval is wide, since Delta of few images is uncertain and CCS falls steeply near
-    Delta = 0: 50% in each of 30, 70 and 80 images gives about 2 to 57.
+    Delta = 0: 50% in each of 30, 70 and 80 images gives about 2 to 58.
 
     Args:
         x: Images that show the label, shape (…, conditions).
