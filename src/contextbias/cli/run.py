@@ -23,7 +23,7 @@ Limit = Annotated[
 Roles = Annotated[str | None, typer.Option(help="Only these roles, separated by commas.")]
 Generators = Annotated[str | None, typer.Option(help="Only these generators, by name.")]
 Preset = Annotated[
-    str | None, typer.Option(help="paper or strict: overrides study.toml for this run.")
+    str | None, typer.Option(help="paper, strict or reference: overrides study.toml for this run.")
 ]
 
 _SHOWN_FAILURES = 20
@@ -111,8 +111,8 @@ def make_options(
     from contextbias.pipeline import Options
     from contextbias.progress import for_terminal
 
-    if preset not in (None, "paper", "strict"):
-        raise ConfigError(f"there is no preset {preset!r}", "take paper or strict")
+    if preset not in (None, "paper", "strict", "reference"):
+        raise ConfigError(f"there is no preset {preset!r}", "take paper, strict or reference")
     return Options(
         limit=limit,
         roles=_names("--roles", roles),

@@ -1,10 +1,6 @@
 """Preset ``reference``: what the paper's released code computes, for comparison with its files.
 
-Counting (`released_sums`; counted answers come from frequencies.py in this form already):
-
-- labels as its spelling has them, see schema/released.py;
-- x is summed over surface forms within a prompt and cut at the prompt's images;
-- n is the images of the prompts with any label in the dimension, whatever the others show.
+The counts come in its form already: released.py and frequencies.py make them.
 
 Bias Intensity (``bi_pooled``), x summed over roles:
 
@@ -34,10 +30,7 @@ from scipy.special import xlogy
 
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts, consistency_counts
 from contextbias.measure.consistency import consistency_estimates
-from contextbias.measure.facts import READ, Sums
 from contextbias.measure.rows import Run, Settings, estimate_frame
-from contextbias.schema import UNKNOWN
-from contextbias.schema.released import released_label
 from contextbias.stats.resample import role_weights
 from contextbias.tables import CONDITIONS
 
@@ -52,46 +45,6 @@ _LEVELS = (*CONDITIONS, _ALL)
 _CHUNK = 4_000_000
 _ADDED = {"prevalence", "range_pp", "chi2", "chi2_p", "ccs", "invariant_paper"}
 _CELLS = [f"{kind}_{condition}" for condition in CONDITIONS for kind in ("x", "n")]
-
-
-# ---- counting
-
-
-def released_sums(sums: Sums) -> Sums:
-    """The sums of a reader's images, counted as the released code counts its files.
-
-    Two things differ from what that code would make of the same answers: our surface forms were
-    merged image by image, so that two of them in one image count once, and a prompt counts with
-    the images that it has, where that code writes 10.
-
-    Args:
-        sums: Sums by prompt.
-    """
-    generators = sums.prompts["generator"].to_list()
-    spelt: dict[tuple[str, int], str | None] = {}
-    rows = []
-    for prompt, dimension, word, count in sums.x.tolist():
-        key = (generators[prompt], word)
-        if key not in spelt:
-            spelt[key] = released_label(sums.labels[word], key[0])
-        if spelt[key] is not None:
-            rows.append((prompt, dimension, spelt[key], count))
-    schema = {"prompt": pl.Int64, "dim": pl.Int64, "label": pl.String, "x": pl.Int64}
-    x = pl.DataFrame(rows, schema=schema, orient="row").group_by("prompt", "dim", "label").sum()
-    labels = tuple(sorted(x["label"].unique()))
-    x = x.with_columns(pl.col("label").cast(pl.Enum(labels)).to_physical().cast(pl.Int64))
-    table = x.sort("prompt", "dim", "label").to_numpy()
-    table[:, 3] = np.minimum(table[:, 3], sums.images[table[:, 0]])
-    return Sums(sums.prompts, sums.images, labels, table, _answers(sums, table), (UNKNOWN,))
-
-
-def _answers(sums: Sums, x: Integers) -> Integers:
-    """All images of a prompt are read where it has a label in the dimension, and none elsewhere."""
-    asked = np.unique(sums.answers[:, :2], axis=0)
-    width = int(asked[:, 1].max(initial=0)) + 1
-    known = np.isin(asked @ [width, 1], np.unique(x[:, :2], axis=0) @ [width, 1])
-    reason = np.where(known, READ, READ + 1)
-    return np.column_stack([asked, reason, sums.images[asked[:, 0]]]).astype(np.int64)
 
 
 # ---- Bias Intensity
@@ -304,10 +257,3 @@ def _total(name: str) -> pl.Expr:
     """Sum that stays null where a condition has no image in any of the rows."""
     column = pl.col(name)
     return pl.when(column.is_not_null().any()).then(column.sum()).alias(name)
-
-
-REFERENCE_SECTIONS: tuple[Callable[[ReaderCounts, Run, Settings], pl.DataFrame], ...] = (
-    reference_intensity,
-    reference_added,
-)
-"""Sections that only this preset has."""
