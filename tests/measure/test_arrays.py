@@ -41,8 +41,8 @@ def test_counts_by_hand() -> None:
     assert one.missing.tolist() == [[0, 0, 3], [1, 0, 0]]
     assert counts.images["g"].tolist() == [[0, 0, 3], [4, 0, 1]]
     assert counts.missing.rows() == [
-        ("g", "CA-U", "people", "age_range", "no_person", 3),
-        ("g", "CF", "people", "age_range", "unknown", 1),
+        ("g", "judge", "CA-U", "people", "age_range", "no_person", 3),
+        ("g", "nurse", "CF", "people", "age_range", "unknown", 1),
     ]
 
 

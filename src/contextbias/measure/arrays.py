@@ -24,6 +24,8 @@ from scipy.sparse import csr_array
 from contextbias.measure.facts import READ, Sums, sum_facts
 from contextbias.measure.facts import Integers as Integers
 from contextbias.measure.facts import Readable as Readable
+from contextbias.measure.frequencies import sum_label_counts
+from contextbias.measure.released import released_sums
 from contextbias.schema import DIMENSIONS
 from contextbias.tables import CONDITIONS
 
@@ -33,7 +35,8 @@ _WIDE = dict.fromkeys(["generator", "role", "cohort", "dimension", "label"], pl.
     **dict.fromkeys([f"n_missing_{c}" for c in CONDITIONS], pl.Int64),
 }
 _MISSING: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(["generator", "condition", "cohort", "dimension", "reason"], pl.String),
+    **dict.fromkeys(["generator", "role", "condition", "cohort"], pl.String),
+    **dict.fromkeys(["dimension", "reason"], pl.String),
     "count": pl.Int64,
 }
 _NAMES = tuple(DIMENSIONS)
@@ -141,7 +144,8 @@ class ReaderCounts:
     dimensions: tuple[DimensionCounts, ...]
     """Those with an image read, by generator and codebook order."""
     missing: pl.DataFrame
-    """Columns generator, condition, cohort, dimension, reason, count: images, where above 0."""
+    """Columns generator, role, condition, cohort, dimension, reason, count: images, where above
+    0."""
 
 
 def count_readers(
@@ -149,6 +153,8 @@ def count_readers(
     *,
     people: str,
     readable: Mapping[str, Readable] | None = None,
+    label_counts: pl.DataFrame | None = None,
+    released: bool = False,
 ) -> dict[str, ReaderCounts]:
     """Count the labels of every reader; see the module's docstring.
 
@@ -156,6 +162,8 @@ def count_readers(
         attributes: Rows of tables.AttributeRow; a lazy frame is read a batch at a time.
         people: ``primary`` for the most prominent person, ``any`` for whoever is visible.
         readable: Reader -> what it can tell apart; a reader left out can tell everything.
+        label_counts: Rows of tables.LabelCountRow, answers that came counted, of other readers.
+        released: Whether to count as the paper's released code does (preset ``reference``).
 
     Returns:
         Reader -> its counts, by name.
@@ -165,7 +173,11 @@ def count_readers(
         InputError: A dimension that is not of this codebook.
     """
     sums = sum_facts(attributes, people=people, readable=readable)
-    return {reader: _counts(found) for reader, found in sums.items()}
+    if released:
+        sums = {reader: released_sums(found) for reader, found in sums.items()}
+    if label_counts is not None:
+        sums |= sum_label_counts(label_counts, released=released)
+    return {reader: _counts(sums[reader]) for reader in sorted(sums)}
 
 
 def count_labels(
@@ -295,19 +307,20 @@ def _one_prompt_a_cell(counts: DimensionCounts) -> _ByPrompt:
 def _missing(sums: Sums) -> pl.DataFrame:
     lost = sums.answers[sums.answers[:, 2] != READ]
     names = [_NAMES[number] for number in lost[:, 1]]
-    where = sums.prompts[lost[:, 0]].select("generator", "condition")
+    where = sums.prompts[lost[:, 0]].select("generator", "role", "condition")
     rows = where.with_columns(
         pl.Series("dimension", names, dtype=pl.String),
         pl.Series("reason", [sums.reasons[number - 1] for number in lost[:, 2]], dtype=pl.String),
         pl.Series("count", lost[:, 3]),
     )
     cohorts = {name: dimension.cohort for name, dimension in DIMENSIONS.items()}
+    keys = ("generator", "role", "condition", "dimension", "reason")
     grouped: pl.DataFrame = (
-        rows.group_by("generator", "condition", "dimension", "reason")
+        rows.group_by(keys)
         .agg(pl.col("count").sum())
         .with_columns(cohort=pl.col("dimension").replace_strict(cohorts, return_dtype=pl.String))
         .select(*_MISSING)
-        .sort("generator", "condition", "dimension", "reason")
+        .sort(keys)
     )
     return grouped
 

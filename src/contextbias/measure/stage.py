@@ -10,17 +10,19 @@ import polars as pl
 
 from contextbias.errors import ConfigError
 from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_readers
+from contextbias.measure.bounds import bounds_estimates
 from contextbias.measure.consistency import consistency_estimates
 from contextbias.measure.intensity import Floats, intensities, role_intensities, role_support
 from contextbias.measure.levels import intensity_rows
-from contextbias.measure.missing import missing_rows
+from contextbias.measure.missing import missing_by_role, missing_rows
 from contextbias.measure.planted import planted_estimates
+from contextbias.measure.reference import reference_added, reference_intensity
 from contextbias.measure.rows import Run, Settings, estimate_frame, sorted_estimates
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.stats.resample import role_weights
 from contextbias.tables import CONDITIONS
 
-PRESETS = ("paper", "strict")
+PRESETS = ("paper", "strict", "reference")
 """Presets that this version computes."""
 
 Section = Callable[[ReaderCounts, Run, Settings], pl.DataFrame]
@@ -40,6 +42,7 @@ def measure(
     codebook: str = CODEBOOK_VERSION,
     readable: Mapping[str, Readable] | None = None,
     prompts: pl.DataFrame | None = None,
+    label_counts: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Turn attributes into estimates.
 
@@ -48,7 +51,7 @@ def measure(
             frame is read a batch at a time.
         planted: What simulated generators were told to draw (generator, role, condition, cohort,
             dimension, label, p), labels spelt as in `attributes`; None for none.
-        preset: ``paper`` or ``strict``.
+        preset: ``paper``, ``strict`` or ``reference``; see reference.py for the last.
         people: ``primary`` or ``any``: whose attributes count.
         bootstrap: Replicates of the role bootstrap; 0 for no intervals of Bias Intensity.
         seed: Seed of the bootstrap. The same for every reader, so that their replicates draw the
@@ -59,6 +62,8 @@ def measure(
         readable: Reader -> what it can tell apart; a reader left out can tell everything.
         prompts: What is known of the prompts (prompt_id, base, location, activity, and prompted:
             a list of the dimensions that the sentence names); None for nothing.
+        label_counts: Rows of tables.LabelCountRow: answers that came counted, of readers of their
+            own; None for none.
 
     Returns:
         Columns of tables.EstimateRow, sorted; the same attributes give the same frame.
@@ -71,12 +76,16 @@ def measure(
             f"the preset {preset!r} is not computed by this version", f"use {' or '.join(PRESETS)}"
         )
     settings = Settings(bootstrap, seed, alpha, margin_pp, prompts)
-    counts = count_readers(attributes, people=people, readable=readable)
+    released = preset == "reference"
+    counts = count_readers(
+        attributes, people=people, readable=readable, label_counts=label_counts, released=released
+    )
+    sections = REFERENCE_SECTIONS if released else SECTIONS
     parts = [estimate_frame([])]
     for reader, found in counts.items():
         run = Run(reader, preset, people, codebook)
-        parts += [section(found, run, settings) for section in SECTIONS]
-    if planted is not None:
+        parts += [section(found, run, settings) for section in sections]
+    if planted is not None and not released:
         parts.append(
             planted_estimates(
                 planted, list(counts.values()), preset=preset, people=people, codebook=codebook,
@@ -141,5 +150,15 @@ SECTIONS: tuple[Section, ...] = (
     _intensity,
     _consistency,
     _description,
+    missing_by_role,
+    bounds_estimates,
 )
 """What is estimated of each reader, in this order. A new section is one more line."""
+
+REFERENCE_SECTIONS: tuple[Section, ...] = (
+    reference_intensity,
+    _consistency,
+    reference_added,
+    _description,
+)
+"""What the preset ``reference`` estimates: what the paper's released code does."""

@@ -190,7 +190,8 @@ def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, str, str, int]
 
 def _interval_methods(estimates: pl.DataFrame) -> list[str]:
     """How the intervals of Bias Intensity were made, as the estimates say."""
-    rows = estimates.filter(pl.col("estimand").str.starts_with("bi_") & pl.col("low").is_not_null())
+    interval = pl.col("point").is_not_null() & pl.col("low").is_not_null()  # bounds have no point
+    rows = estimates.filter(pl.col("estimand").str.starts_with("bi_") & interval)
     return sorted(rows["method"].drop_nulls().unique())
 
 
