@@ -7,7 +7,7 @@ means that the condition has no images there: it is left out of the comparison, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -15,11 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from contextbias.stats.clustered import clustered_chi_squared
 from contextbias.stats.equivalence import equivalence, verdicts
 from contextbias.stats.exact import exact_p
 from contextbias.stats.homogeneity import SMALL_EXPECTED, chi_squared, paper_invariant
 from contextbias.stats.multiplicity import adjust_once, complements
 from contextbias.stats.proportion import (
+    Counts,
     IntArray,
     condition_range,
     consistency_score,
@@ -28,12 +30,17 @@ from contextbias.stats.proportion import (
     margin_fraction,
     prevalence,
 )
+from contextbias.stats.ranges import consistency_interval, expected_range, range_interval
 from contextbias.tables import CONDITIONS
 
 X_COLUMNS = tuple(f"x_{condition}" for condition in CONDITIONS)
 """Images that show the label, by condition."""
 N_COLUMNS = tuple(f"n_{condition}" for condition in CONDITIONS)
 """Images that the dimension was read from, by condition."""
+EFFECT_COLUMNS = tuple(f"design_effect_{condition}" for condition in CONDITIONS)
+"""Design effect of a cell's rate, by condition; null where it is unknown."""
+EFFECT_DF = "design_effect_df"
+"""Degrees of freedom of the design effects."""
 QUESTION = ("generator", "cohort", "role", "dimension")
 """What the labels of one question share."""
 CELL = ("role", "dimension", "label")
@@ -70,22 +77,33 @@ class Rule:
 
 
 def cell_consistency(
-    table: pl.DataFrame, rule: Rule, *, family: Sequence[str] = ()
+    table: pl.DataFrame,
+    rule: Rule,
+    *,
+    family: Sequence[str] = (),
+    shifted_by: str = "q",
 ) -> pl.DataFrame:
     """Add the consistency numbers to a table of counts, one row a cell.
 
-    ``prevalence_pct``, ``prevalence_unweighted_pct``, ``range_pp``, ``chi2``, ``df``, ``p``
-    (asymptotic), ``p_exact`` (conditional; where a supported label has an expected count below 5),
-    ``q`` (Benjamini-Hochberg over ``p_exact``, or ``p`` where that is empty; only for supported
-    labels that are not degenerate, with complements counted once), ``equivalence_p``, ``ccs``,
-    ``supported``, ``invariant`` (the paper's rule, from ``p``), ``verdict`` and ``note``.
+    ``prevalence_pct``, ``prevalence_unweighted_pct``, ``range_pp`` (``range_low``, ``range_high``,
+    ``range_expected`` without any change), ``chi2``, ``df``, ``p`` (asymptotic), ``p_exact``
+    (conditional; where a supported label has an expected count below 5), ``q`` (Benjamini-Hochberg
+    over ``p_exact``, or ``p`` where that is empty; only for supported labels that are not
+    degenerate, with complements counted once), ``equivalence_p``, ``ccs`` (``ccs_low``,
+    ``ccs_high``), ``supported``, ``invariant`` (the paper's rule, from ``p``), ``verdict`` and
+    ``note``.
     Null: not defined. With images in one condition only, nothing is compared: all are null but the
     prevalences and ``supported``.
+
+    With columns `EFFECT_COLUMNS` and `EFFECT_DF` also ``chi2_clustered``, ``p_clustered`` and
+    ``q_clustered``, which allow for the likeness of images of one context. The q adjusts the larger
+    of ``p_clustered`` and ``p_exact``, over the same family as ``q``.
 
     Args:
         table: Columns generator, role, dimension, label, x and n of each condition, perhaps cohort.
         rule: Margin and level.
         family: Columns whose values part the families of q; none: the table is one family.
+        shifted_by: Which q the verdict ``shifted`` rests on: ``q`` or ``q_clustered``.
 
     Raises:
         ValueError: Counts as in `stats.proportion.counts`.
@@ -97,8 +115,24 @@ def cell_consistency(
         pl.Series(name, values[inverse], nan_to_null=values.dtype.kind == "f")
         for name, values in numbers.items()
     )
-    q = _adjusted(wide, checked.x, checked.n, family)
-    return _with_verdicts(wide.with_columns(pl.Series("q", q, nan_to_null=True)), rule)
+    p = {"q": pl.col("p_exact").fill_null(pl.col("p"))}
+    if EFFECT_DF in table.columns:
+        wide = wide.with_columns(_clustered(table, checked))
+        p["q_clustered"] = pl.when(pl.col("p_clustered").is_not_null()).then(
+            pl.max_horizontal("p_clustered", "p_exact")
+        )
+    q = _adjusted(wide, checked, family, p)
+    return _with_verdicts(wide.with_columns(q), rule, shifted_by)
+
+
+def _clustered(table: pl.DataFrame, checked: Counts) -> list[pl.Series]:
+    """Statistic and p that allow for clusters."""
+    effect = _matrix(table, EFFECT_COLUMNS)
+    found = clustered_chi_squared(
+        checked.x, checked.n, effect, error_df=table[EFFECT_DF].to_numpy()
+    )
+    numbers = {"chi2_clustered": found.statistic, "p_clustered": found.p}
+    return [pl.Series(name, values, nan_to_null=True) for name, values in numbers.items()]
 
 
 def _matrix(table: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.generic]:
@@ -109,6 +143,8 @@ def _numbers(x: IntArray, n: IntArray, rule: Rule) -> dict[str, NDArray[np.gener
     """Everything about a cell that needs no other cell; floats with NaN for undefined."""
     rates, spread = prevalence(x, n), condition_range(x, n, margin=rule.margin)
     score, test = consistency_score(x, n), chi_squared(x, n)
+    ends, score_ends = range_interval(x, n), consistency_interval(x, n)
+    scored = np.isfinite(score.point)
     p_exact = np.full(test.p.shape, np.nan)
     small = score.supported & ~test.degenerate & (test.smallest_expected < SMALL_EXPECTED)
     rng = np.random.default_rng(_MONTE_CARLO_SEED)
@@ -117,12 +153,17 @@ def _numbers(x: IntArray, n: IntArray, rule: Rule) -> dict[str, NDArray[np.gener
         "prevalence_pct": rates.pooled,
         "prevalence_unweighted_pct": rates.unweighted,
         "range_pp": spread.pp,
+        "range_low": ends.low,
+        "range_high": ends.high,
+        "range_expected": expected_range(x, n).pp,
         "chi2": test.statistic,
         "df": np.where(test.df >= 1, test.df, np.nan),
         "p": test.p,
         "p_exact": p_exact,
         "equivalence_p": equivalence(x, n, margin=rule.margin).p,
         "ccs": score.point,
+        "ccs_low": np.where(scored, score_ends.low, np.nan),
+        "ccs_high": np.where(scored, score_ends.high, np.nan),
         "supported": score.supported,
         "within": spread.within,
         "everywhere": score.everywhere,
@@ -132,14 +173,21 @@ def _numbers(x: IntArray, n: IntArray, rule: Rule) -> dict[str, NDArray[np.gener
 
 
 def _adjusted(
-    wide: pl.DataFrame, x: IntArray, n: IntArray, family: Sequence[str]
-) -> NDArray[np.float64]:
-    """Q of each row; NaN for rows that are not in the family of tests."""
+    wide: pl.DataFrame, checked: Counts, family: Sequence[str], p: Mapping[str, pl.Expr]
+) -> list[pl.Series]:
+    """Q for each p, null for rows that are not in the family of tests."""
     tested = (wide["supported"] & ~wide["degenerate"] & wide["p"].is_not_null()).to_numpy()
     question = [name for name in QUESTION if name in wide.columns]
-    twins = complements(_codes(wide, question), x, n, tested)
-    p = wide["p_exact"].fill_null(wide["p"]).to_numpy()
-    return adjust_once(np.where(tested, p, np.nan), _codes(wide, family), twins).q
+    twins = complements(_codes(wide, question), checked.x, checked.n, tested)
+    families = _codes(wide, family)
+    return [
+        pl.Series(
+            name,
+            adjust_once(np.where(tested, wide.select(of).to_series(), np.nan), families, twins).q,
+            nan_to_null=True,
+        )
+        for name, of in p.items()
+    ]
 
 
 def _codes(wide: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.generic]:
@@ -149,13 +197,13 @@ def _codes(wide: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.generic]:
     return wide.select(pl.struct(columns).rank("dense")).to_series().to_numpy()
 
 
-def _with_verdicts(wide: pl.DataFrame, rule: Rule) -> pl.DataFrame:
+def _with_verdicts(wide: pl.DataFrame, rule: Rule, shifted_by: str) -> pl.DataFrame:
     """Add the paper's rule, the verdict and the note."""
     p = wide["p"].to_numpy()
     paper = paper_invariant(p, wide["within"].to_numpy(), alpha=rule.alpha)
     found = verdicts(
         equivalence_p=wide["equivalence_p"].to_numpy(),
-        q=wide["q"].to_numpy(),
+        q=wide[shifted_by].to_numpy(),
         within=wide["within"].to_numpy(),
         alpha=rule.alpha,
     )
