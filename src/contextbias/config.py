@@ -102,6 +102,9 @@ class MeasureSection(_Section):
     """Level of tests; intervals have 1 - alpha."""
     margin_pp: float = Field(default=5.0, gt=0, lt=100)
     """Largest range, in percentage points, that counts as no change."""
+    shares: str | None = Field(default=None, min_length=1)
+    """Path of a table of reference shares (CSV: role, dimension, label, share), relative to
+    study.toml; left out: none."""
 
 
 class RunSection(_Section):

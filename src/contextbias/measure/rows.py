@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -41,6 +41,10 @@ class Settings:
     prompts: pl.DataFrame | None = None
     """Columns prompt_id, base, location, activity, prompted (a list of dimensions); None when
     nothing is known of the prompts."""
+    shares: pl.DataFrame | None = None
+    """Columns of shares.SHARES_SCHEMA: what roles have elsewhere; None for nothing."""
+    readable: Mapping[str, tuple[str, ...] | None] | None = None
+    """What the reader can tell apart; None when it can tell everything."""
 
 
 @dataclass(frozen=True, slots=True)

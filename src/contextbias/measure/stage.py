@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from contextbias.measure.levels import intensity_rows
 from contextbias.measure.missing import missing_by_role, missing_rows
 from contextbias.measure.planted import planted_estimates
 from contextbias.measure.reference import reference_added, reference_intensity
+from contextbias.measure.representation import representation_estimates
 from contextbias.measure.rows import Run, Settings, estimate_frame, sorted_estimates
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.stats.resample import role_weights
@@ -42,6 +44,7 @@ def measure(
     codebook: str = CODEBOOK_VERSION,
     readable: Mapping[str, Readable] | None = None,
     prompts: pl.DataFrame | None = None,
+    shares: pl.DataFrame | None = None,
     label_counts: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Turn attributes into estimates.
@@ -62,6 +65,7 @@ def measure(
         readable: Reader -> what it can tell apart; a reader left out can tell everything.
         prompts: What is known of the prompts (prompt_id, base, location, activity, and prompted:
             a list of the dimensions that the sentence names); None for nothing.
+        shares: What roles have elsewhere, as shares.read_shares gives it; None for nothing.
         label_counts: Rows of tables.LabelCountRow: answers that came counted, of readers of their
             own; None for none.
 
@@ -75,7 +79,7 @@ def measure(
         raise ConfigError(
             f"the preset {preset!r} is not computed by this version", f"use {' or '.join(PRESETS)}"
         )
-    settings = Settings(bootstrap, seed, alpha, margin_pp, prompts)
+    settings = Settings(bootstrap, seed, alpha, margin_pp, prompts, shares)
     released = preset == "reference"
     counts = count_readers(
         attributes, people=people, readable=readable, label_counts=label_counts, released=released
@@ -84,7 +88,8 @@ def measure(
     parts = [estimate_frame([])]
     for reader, found in counts.items():
         run = Run(reader, preset, people, codebook)
-        parts += [section(found, run, settings) for section in sections]
+        own = replace(settings, readable=(readable or {}).get(reader))
+        parts += [section(found, run, own) for section in sections]
     if planted is not None and not released:
         parts.append(
             planted_estimates(
@@ -152,6 +157,7 @@ SECTIONS: tuple[Section, ...] = (
     _description,
     missing_by_role,
     bounds_estimates,
+    representation_estimates,
 )
 """What is estimated of each reader, in this order. A new section is one more line."""
 

@@ -5,10 +5,11 @@ A stage compares what it was made from with what is there now, and does nothing 
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from contextbias import __version__
-from contextbias.errors import ConfigError, InputError
+from contextbias.errors import ConfigError, InputError, nearest
 from contextbias.ids import content_hash
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.selection import Wanted
@@ -107,7 +108,11 @@ def measure(wanted: Wanted, options: Options) -> Done:
         return Done("measure", 0, "nothing to do")
     readable = {row.reader: row.readable for row in wanted.reader_rows.values()}
     frame = make_estimates(
-        attributes, _planted(study), readable=readable, codebook=CODEBOOK_VERSION, **settings
+        attributes,
+        _planted(study),
+        readable=readable,
+        codebook=CODEBOOK_VERSION,
+        **settings | {"shares": _shares(wanted, options)},
     )
     study.write_estimates(frame, fingerprint)
     return Done("measure", frame.height, f"{frame.height:,} estimates")
@@ -130,7 +135,40 @@ def stale(wanted: Wanted) -> list[str]:
 
 def _settings(study: Study, preset: str | None) -> dict[str, Any]:
     settings = study.config.measure.model_dump() | {"seed": study.config.study.seed}
+    settings["shares"] = _shares_hash(study)
     return settings if preset is None else settings | {"preset": preset}
+
+
+def _shares_hash(study: Study) -> str | None:
+    """Hash of the table of reference shares; None without one."""
+    name = study.config.measure.shares
+    if name is None:
+        return None
+    try:
+        return sha256((study.root / name).read_bytes()).hexdigest()
+    except OSError:
+        return "unreadable"  # reading it says why
+
+
+def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
+    """The table of reference shares, if the study has one; says what of it cannot be used."""
+    from contextbias.measure.shares import read_shares
+
+    name = wanted.study.config.measure.shares
+    if name is None:
+        return None
+    path = wanted.study.root / name
+    shares = read_shares(path)
+    known = {image.role for image in wanted.images()}
+    unused = [role for role in shares["role"].unique(maintain_order=True) if role not in known]
+    if len(unused) == shares["role"].n_unique():
+        raise InputError(
+            f"{path} has shares of no role of this study: {unused[0]!r}",
+            nearest(unused[0], sorted(known)) or f"its roles are {', '.join(sorted(known))}",
+        )
+    if unused:
+        options.progress.say(f"shares of roles that the study lacks: {', '.join(unused)}")
+    return shares
 
 
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
