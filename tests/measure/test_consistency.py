@@ -86,8 +86,8 @@ def test_numbers_of_a_cell() -> None:
     found = _estimates(TWO_GENERATORS).filter(generator="g", label="calm", condition="all")
     of = {row["estimand"]: row for row in found.rows(named=True)}
     assert set(of) == {
-        "prevalence", "prevalence_unweighted", "range_pp", "chi2", "chi2_p", "chi2_q",
-        "equivalence_p", "ccs", "invariant_paper", "verdict",
+        "prevalence", "prevalence_unweighted", "range_pp", "range_pp_expected", "chi2", "chi2_p",
+        "chi2_q", "equivalence_p", "ccs", "invariant_paper", "verdict",
     }  # fmt: skip
     assert of["range_pp"]["point"] == pytest.approx(70)
     assert of["prevalence_unweighted"]["point"] == pytest.approx((0.1 + 0.5 + 0.8) / 3)

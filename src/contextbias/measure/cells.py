@@ -145,17 +145,20 @@ def _numbers(x: IntArray, n: IntArray, rule: Rule) -> dict[str, NDArray[np.gener
     score, test = consistency_score(x, n), chi_squared(x, n)
     ends, score_ends = range_interval(x, n), consistency_interval(x, n)
     scored = np.isfinite(score.point)
-    p_exact = np.full(test.p.shape, np.nan)
+    p_exact, expected = np.full(test.p.shape, np.nan), np.full(test.p.shape, np.nan)
     small = score.supported & ~test.degenerate & (test.smallest_expected < SMALL_EXPECTED)
+    large = score.supported & ~small
+    expected[large] = expected_range(x[large], n[large]).pp
     rng = np.random.default_rng(_MONTE_CARLO_SEED)
-    p_exact[small] = exact_p(x[small], n[small], rng=rng).p
+    found = exact_p(x[small], n[small], rng=rng)
+    p_exact[small], expected[small] = found.p, found.range_pp
     return {
         "prevalence_pct": rates.pooled,
         "prevalence_unweighted_pct": rates.unweighted,
         "range_pp": spread.pp,
         "range_low": ends.low,
         "range_high": ends.high,
-        "range_expected": expected_range(x, n).pp,
+        "range_expected": expected,
         "chi2": test.statistic,
         "df": np.where(test.df >= 1, test.df, np.nan),
         "p": test.p,

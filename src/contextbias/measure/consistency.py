@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import polars as pl
 
 from contextbias.measure.cells import (
     CELL,
+    EFFECT_DF,
     N_COLUMNS,
     VERDICTS,
     X_COLUMNS,
@@ -15,7 +17,7 @@ from contextbias.measure.cells import (
     cell_consistency,
     mean_over_generators,
 )
-from contextbias.measure.rows import ESTIMATE_SCHEMA
+from contextbias.measure.rows import ESTIMATE_SCHEMA, estimates_of
 from contextbias.schema.codebook import CODEBOOK_VERSION
 from contextbias.stats.proportion import wilson
 from contextbias.tables import CONDITIONS
@@ -27,19 +29,32 @@ MEAN = "mean"
 
 _KEYS = ("generator", "role", "cohort", "dimension", "label")
 
-_CONDITIONAL = "conditional"
 # estimand -> (point, verdict, method)
 _COMPARISONS: dict[str, tuple[pl.Expr | None, pl.Expr | None, str | None]] = {
     "prevalence_unweighted": (pl.col("prevalence_unweighted_pct") / 100, None, None),
-    "range_pp": (pl.col("range_pp"), None, None),
+    "range_pp": (pl.col("range_pp"), None, "newcombe"),
+    "range_pp_expected": (pl.col("range_expected"), None, "given-margins"),
     "chi2": (pl.col("chi2"), None, "pearson"),
     "chi2_p": (pl.col("p"), None, "asymptotic"),
-    "chi2_p_exact": (pl.col("p_exact"), None, _CONDITIONAL),
+    "chi2_p_exact": (pl.col("p_exact"), None, "conditional"),
     "chi2_q": (pl.col("q"), None, "benjamini-hochberg"),
     "equivalence_p": (pl.col("equivalence_p"), None, "score-tost"),
-    "ccs": (pl.col("ccs"), None, None),
+    "ccs": (pl.col("ccs"), None, "wilson-newcombe"),
     "invariant_paper": (None, pl.col("invariant").cast(pl.String), None),
     "verdict": (None, pl.col("verdict"), None),
+    "chi2_clustered": (pl.col("chi2_clustered"), None, "rao-scott"),
+    "chi2_clustered_p": (pl.col("p_clustered"), None, "rao-scott"),
+    "chi2_clustered_q": (pl.col("q_clustered"), None, "benjamini-hochberg"),
+}
+# Columns of the lower and upper end.
+_ENDS = {"range_pp": ("range_low", "range_high"), "ccs": ("ccs_low", "ccs_high")}
+# A row is only given where this column is not null.
+_GIVEN = {
+    "chi2_p_exact": "p_exact",
+    "range_pp_expected": "range_expected",
+    "chi2_clustered": "q_clustered",
+    "chi2_clustered_p": "q_clustered",
+    "chi2_clustered_q": "q_clustered",
 }
 
 
@@ -55,11 +70,13 @@ def consistency_estimates(
     """Every per-cell number about consistency, the means over generators, and the shares.
 
     - ``prevalence`` of each condition with images and of ``all`` (pooled), with Wilson intervals.
-    - Condition ``all``: ``prevalence_unweighted``, ``range_pp``, ``chi2``, ``chi2_p``,
-      ``chi2_p_exact`` (only where it is needed), ``chi2_q``, ``equivalence_p``, ``ccs``,
-      ``invariant_paper``, ``verdict``. See `cells.cell_consistency` for what they are; n is the
-      number of images of all conditions, ``note`` says why a number is undefined. The family of
-      ``chi2_q`` is the generator.
+    - Condition ``all``: ``prevalence_unweighted``, ``range_pp``, ``chi2``, ``chi2_p``, ``chi2_q``,
+      ``equivalence_p``, ``ccs``, ``invariant_paper``, ``verdict``; for supported cells
+      ``range_pp_expected``, ``chi2_p_exact`` where it is needed, and, with design effects,
+      ``chi2_clustered``, ``chi2_clustered_p`` and ``chi2_clustered_q``. See
+      `cells.cell_consistency` for what they are; n is the number of images of all conditions,
+      ``note`` says why a number is undefined. The family of q is the generator. ``shifted`` rests
+      on ``chi2_clustered_q`` in preset strict, if there are design effects, else on ``chi2_q``.
     - Generator ``mean``: ``ccs`` (n: generators where it is defined) and ``invariant_generators``
       (n: generators where the paper's rule could be applied).
     - ``share_invariant_paper`` and ``share_<verdict>`` per generator and cohort, and over all
@@ -70,7 +87,8 @@ def consistency_estimates(
     Args:
         counts: Columns generator, role, cohort, dimension, label, ``x_<condition>``,
             ``n_<condition>`` and n_missing; where there are ``n_missing_<condition>``, they are
-            passed on. A condition with n null, or with n 0 and none missing, has no rows.
+            passed on, and design effects (`clustered.with_design_effects`) are used. A condition
+            with n null, or with n 0 and none missing, has no rows.
         reader: Whose readings; one reader at a time.
         preset: Column of the result.
         people: Column of the result.
@@ -83,10 +101,45 @@ def consistency_estimates(
     Raises:
         ValueError: Counts as in `stats.proportion.counts`, or a margin or level outside its range.
     """
-    wide = cell_consistency(counts, Rule.of(margin_pp, alpha), family=("generator",))
-    parts = list(_prevalences(wide))
+    blocks = consistency_blocks(
+        counts, reader=reader, preset=preset, people=people, margin_pp=margin_pp, alpha=alpha
+    )
+    return estimates_of(blocks).collect()
+
+
+def consistency_blocks(
+    counts: pl.DataFrame,
+    *,
+    reader: str,
+    preset: str,
+    people: str,
+    margin_pp: float,
+    alpha: float,
+) -> Iterator[pl.DataFrame]:
+    """The rows of `consistency_estimates`, in parts, so that they are never in memory together.
+
+    Args:
+        counts: As `consistency_estimates`; likewise the others.
+        reader: Column of the result.
+        preset: Column of the result.
+        people: Column of the result.
+        margin_pp: Margin in percentage points.
+        alpha: Level of the tests.
+
+    Yields:
+        Columns of `tables.EstimateRow`, words as places in a sorted list (`rows.block`).
+    """
+    clustered = preset == "strict" and EFFECT_DF in counts.columns
+    wide = cell_consistency(
+        counts.with_columns(_listed(counts[name]) for name in _KEYS).sort(_KEYS),
+        Rule.of(margin_pp, alpha),
+        family=("generator",),
+        shifted_by="q_clustered" if clustered else "q",
+    )
+    wide = wide.with_columns(_listed(wide[name]) for name in ("verdict", "note"))
+    parts = [_prevalences(wide)]
     if wide.select((pl.col("conditions") >= 2).any()).item():
-        parts += [*_comparisons(wide), *_means(wide), *_shares(wide)]
+        parts += [_comparisons(wide), _means(wide), _shares(wide)]
     constant: dict[str, str | bool] = {
         "reader": reader,
         "preset": preset,
@@ -94,16 +147,26 @@ def consistency_estimates(
         "corrected": False,
         "codebook": CODEBOOK_VERSION,
     }
-    return _as_estimates(pl.concat(parts, how="diagonal"), constant)
+    for part in chain.from_iterable(parts):
+        yield _as_estimates(part, constant)
+
+
+def _listed(column: pl.Series) -> pl.Series:
+    """Words as places in their sorted list: rows of them are sorted and copied as numbers."""
+    return column.cast(pl.Enum(column.unique().drop_nulls().cast(pl.String).sort()))
 
 
 def _as_estimates(rows: pl.DataFrame, constant: dict[str, str | bool]) -> pl.DataFrame:
-    """Bring rows to the columns and types of the estimates table; a column not set is null."""
-    present = rows.with_columns(pl.lit(value).alias(name) for name, value in constant.items())
+    """Bring rows to the columns of the estimates table; a column not set is null."""
+    present = rows.with_columns(_constant(value).alias(name) for name, value in constant.items())
     return present.select(
-        (pl.col(name) if name in present.columns else pl.lit(None)).cast(kind).alias(name)
-        for name, kind in ESTIMATE_SCHEMA.items()
+        (pl.col(name) if name in present.columns else pl.lit(None)).alias(name)
+        for name in ESTIMATE_SCHEMA
     )
+
+
+def _constant(value: str | bool) -> pl.Expr:
+    return pl.lit(value, pl.Enum([value]) if isinstance(value, str) else pl.Boolean)
 
 
 def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -122,9 +185,9 @@ def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
             *_KEYS,
             n=n.cast(pl.Int64),
             n_missing="n_missing",
-            estimand=pl.lit("prevalence"),
-            condition=pl.lit(condition),
-            method=pl.lit("wilson"),
+            estimand=_constant("prevalence"),
+            condition=_constant(condition),
+            method=_constant("wilson"),
             point=pl.Series(found.point, nan_to_null=True),
             low=pl.Series(found.low, nan_to_null=True),
             high=pl.Series(found.high, nan_to_null=True),
@@ -144,17 +207,23 @@ def _comparisons(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
         n=pl.sum_horizontal(N_COLUMNS).cast(pl.Int64), n_missing=pl.col("n_missing").cast(pl.Int64)
     )
     for estimand, (point, verdict, method) in _COMPARISONS.items():
-        rows = base.filter(pl.col("p_exact").is_not_null()) if method == _CONDITIONAL else base
+        if estimand.startswith("chi2_clustered") and "q_clustered" not in base.columns:
+            continue
+        given = _GIVEN.get(estimand)
+        low, high = _ENDS.get(estimand, (None, None))
+        rows = base if given is None else base.filter(pl.col(given).is_not_null())
         yield rows.select(
             *_KEYS,
             "n",
             "n_missing",
             "note",
-            estimand=pl.lit(estimand),
-            condition=pl.lit(ALL),
-            method=pl.lit(method, pl.String),
-            point=pl.lit(None, pl.Float64) if point is None else point,
-            verdict=pl.lit(None, pl.String) if verdict is None else verdict,
+            estimand=_constant(estimand),
+            condition=_constant(ALL),
+            method=pl.lit(None) if method is None else _constant(method),
+            point=pl.lit(None) if point is None else point,
+            low=pl.lit(None) if low is None else low,
+            high=pl.lit(None) if high is None else high,
+            verdict=pl.lit(None) if verdict is None else verdict,
         )
 
 

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from contextbias.errors import ConfigError
 from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_readers
+from contextbias.measure.bias import bias_estimates
 from contextbias.measure.bounds import bounds_estimates
-from contextbias.measure.consistency import consistency_estimates
-from contextbias.measure.intensity import Floats, intensities, role_intensities, role_support
-from contextbias.measure.levels import intensity_rows
+from contextbias.measure.clustered import design_effect_estimates, with_design_effects
+from contextbias.measure.consistency import consistency_blocks
+from contextbias.measure.leading import leading_labels
 from contextbias.measure.missing import missing_by_role, missing_rows
 from contextbias.measure.planted import planted_estimates
 from contextbias.measure.reference import reference_added, reference_intensity
 from contextbias.measure.representation import representation_estimates
-from contextbias.measure.rows import Run, Settings, estimate_frame, sorted_estimates
+from contextbias.measure.rows import Run, Settings, block, estimate_frame, estimates_of
 from contextbias.schema import CODEBOOK_VERSION
-from contextbias.stats.resample import role_weights
-from contextbias.tables import CONDITIONS
 
 PRESETS = ("paper", "strict", "reference")
 """Presets that this version computes."""
 
-Section = Callable[[ReaderCounts, Run, Settings], pl.DataFrame]
-"""Counts of one reader to rows of tables.EstimateRow."""
+Section = Callable[[ReaderCounts, Run, Settings], pl.DataFrame | Iterable[pl.DataFrame]]
+"""Counts of one reader to rows of tables.EstimateRow; in parts, where they are many."""
 
 
-def measure(
+def measure(*arguments: Any, **settings: Any) -> pl.DataFrame:
+    """All estimates in memory; arguments and errors of `measure_lazily`."""
+    return measure_lazily(*arguments, **settings).collect()
+
+
+def measure_lazily(
     attributes: pl.DataFrame | pl.LazyFrame,
     planted: pl.DataFrame | None = None,
     *,
@@ -45,8 +48,9 @@ def measure(
     readable: Mapping[str, Readable] | None = None,
     prompts: pl.DataFrame | None = None,
     shares: pl.DataFrame | None = None,
+    intervals: Sequence[str] = ("expanded",),
     label_counts: pl.DataFrame | None = None,
-) -> pl.DataFrame:
+) -> pl.LazyFrame:
     """Turn attributes into estimates.
 
     Args:
@@ -66,11 +70,16 @@ def measure(
         prompts: What is known of the prompts (prompt_id, base, location, activity, and prompted:
             a list of the dimensions that the sentence names); None for nothing.
         shares: What roles have elsewhere, as shares.read_shares gives it; None for nothing.
+        intervals: Kinds of intervals of Bias Intensity: ``expanded``, ``bca``, ``two-level``; see
+            bias.py. The first is that of every row.
         label_counts: Rows of tables.LabelCountRow: answers that came counted, of readers of their
             own; None for none.
 
     Returns:
-        Columns of tables.EstimateRow, sorted; the same attributes give the same frame.
+        Columns of tables.EstimateRow: one reader after the other, one section after the other, and
+        each sorted by its keys. The same attributes give the same rows in the same order. They are
+        worked out already, in little memory, and take their final form when they are collected or
+        written.
 
     Raises:
         ConfigError: A preset that this version does not compute.
@@ -79,36 +88,37 @@ def measure(
         raise ConfigError(
             f"the preset {preset!r} is not computed by this version", f"use {' or '.join(PRESETS)}"
         )
-    settings = Settings(bootstrap, seed, alpha, margin_pp, prompts, shares)
+    settings = Settings(
+        bootstrap, seed, alpha, margin_pp, prompts, shares, intervals=tuple(intervals)
+    )
     released = preset == "reference"
     counts = count_readers(
         attributes, people=people, readable=readable, label_counts=label_counts, released=released
     )
     sections = REFERENCE_SECTIONS if released else SECTIONS
-    parts = [estimate_frame([])]
+    blocks: list[pl.DataFrame] = []
     for reader, found in counts.items():
         run = Run(reader, preset, people, codebook)
         own = replace(settings, readable=(readable or {}).get(reader))
-        parts += [section(found, run, own) for section in sections]
+        for section in sections:
+            blocks += [block(part) for part in _parts(section(found, run, own))]
     if planted is not None and not released:
-        parts.append(
-            planted_estimates(
-                planted, list(counts.values()), preset=preset, people=people, codebook=codebook,
-                margin_pp=margin_pp,
-            )
+        rows = planted_estimates(
+            planted, list(counts.values()), preset=preset, people=people, codebook=codebook,
+            margin_pp=margin_pp,
         )  # fmt: skip
-    return sorted_estimates(pl.concat(parts).with_columns(codebook=pl.lit(codebook)))
+        blocks.append(block(rows))
+    return estimates_of(blocks)
 
 
-def _intensity(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
-    weights = _weights(counts, settings)
-    rows = intensity_rows(intensities(counts, weights), run, alpha=settings.alpha)
-    return estimate_frame([*rows, *_role_rows(counts, run)])
+def _parts(found: pl.DataFrame | Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+    return [found] if isinstance(found, pl.DataFrame) else found
 
 
-def _consistency(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
-    return consistency_estimates(
-        consistency_counts(counts), reader=run.reader, preset=run.preset, people=run.people,
+def _consistency(counts: ReaderCounts, run: Run, settings: Settings) -> Iterator[pl.DataFrame]:
+    return consistency_blocks(
+        with_design_effects(consistency_counts(counts), counts), reader=run.reader,
+        preset=run.preset, people=run.people,
         margin_pp=settings.margin_pp, alpha=settings.alpha,
     )  # fmt: skip
 
@@ -116,29 +126,6 @@ def _consistency(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataF
 def _description(counts: ReaderCounts, run: Run, _: Settings) -> pl.DataFrame:
     """Images, label sets and what is missing."""
     return estimate_frame([*_label_counts(counts, run), *missing_rows(counts, run)])
-
-
-def _weights(counts: ReaderCounts, settings: Settings) -> Floats:
-    """All ones for the sample itself, then one row a replicate; shared by all comparisons."""
-    roles = len(counts.roles)
-    drawn = role_weights(roles, settings.bootstrap, np.random.default_rng(settings.seed))
-    return np.concatenate([np.ones((1, roles)), drawn])
-
-
-def _role_rows(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
-    """``bi_role`` of each role, at the support at which its conditions are compared."""
-    for of in counts.dimensions:
-        if not of.labels:
-            continue
-        present = counts.images[of.generator].sum(axis=0) > 0
-        values, support = role_intensities(of, present)["bi_role"], role_support(of, present)
-        for i, j in zip(*np.nonzero(np.isfinite(values)), strict=True):
-            yield run.row(
-                "bi_role", generator=of.generator, role=counts.roles[i], condition=CONDITIONS[j],
-                cohort=of.cohort, dimension=of.dimension, support="equal", point=values[i, j],
-                n=support[i], n_missing=of.missing[i, j],
-                note="degenerate" if len(of.labels) == 1 else None,
-            )  # fmt: skip
 
 
 def _label_counts(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
@@ -152,8 +139,10 @@ def _label_counts(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
 
 
 SECTIONS: tuple[Section, ...] = (
-    _intensity,
+    bias_estimates,
+    leading_labels,
     _consistency,
+    design_effect_estimates,
     _description,
     missing_by_role,
     bounds_estimates,

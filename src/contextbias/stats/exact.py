@@ -1,7 +1,8 @@
 """Exact and Monte Carlo p of the homogeneity test, for tables with small expected counts.
 
 Given all margins, the hits are spread over the conditions by a multivariate hypergeometric law. The
-p is the probability of tables whose chi-squared is at least the observed one.
+p is the probability of tables whose chi-squared is at least the observed one; the expectation of
+the range of the rates is found on the way.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from contextbias.stats.margins import Tables, distinct, each_table
+from contextbias.stats.margins import Tables, distinct, each_table, mean_range
 from contextbias.stats.proportion import BoolArray, FloatArray, IntArray
 
 _TIE = 1e-10  # relative; tables with equal chi-squared differ by rounding only
@@ -25,6 +26,8 @@ class ExactP:
     """The p; NaN with fewer than two conditions."""
     enumerated: BoolArray
     """True: all tables were summed; False: Monte Carlo, or not testable."""
+    range_pp: FloatArray
+    """Mean range of the rates over the same tables, in percentage points; NaN where p is."""
 
 
 def exact_p(
@@ -53,14 +56,16 @@ def exact_p(
     cells = distinct(x, n)
     hits, images = cells.hits, cells.images
     small = cells.countable(most_tables)
-    p = np.full(small.shape, np.nan)
+    p, pp = np.full(small.shape, np.nan), np.full(small.shape, np.nan)
     rows = np.flatnonzero(small)
     for tables in each_table(hits[rows], images[rows]):
         chunk = rows[tables.rows]
         p[chunk] = _extreme(hits[chunk], images[chunk], tables)
+        pp[chunk] = mean_range(tables)
     for row in np.flatnonzero(cells.tested & ~small):
-        p[row] = _monte_carlo(hits[row], images[row], rng, resamples)
-    return ExactP(np.asarray(p[cells.inverse]), np.asarray(small[cells.inverse]))
+        p[row], pp[row] = _monte_carlo(hits[row], images[row], rng, resamples)
+    back = cells.inverse
+    return ExactP(np.asarray(p[back]), np.asarray(small[back]), np.asarray(pp[back]))
 
 
 def _extreme(hits: IntArray, images: IntArray, tables: Tables) -> FloatArray:
@@ -74,10 +79,11 @@ def _extreme(hits: IntArray, images: IntArray, tables: Tables) -> FloatArray:
 
 def _monte_carlo(
     hits: IntArray, images: IntArray, rng: np.random.Generator, resamples: int
-) -> float:
-    """Share of random tables that are at least as extreme, the observed one among them."""
+) -> tuple[float, float]:
+    """Share of random tables as extreme, the observed one among them; and their mean range."""
     drawn = rng.multivariate_hypergeometric(images, int(hits.sum()), size=resamples)
     sizes = np.maximum(images, 1)
     observed = (hits**2 / sizes).sum()
     extreme = (drawn**2 / sizes).sum(axis=1) >= observed * (1.0 - _TIE)
-    return float((1 + extreme.sum()) / (1 + resamples))
+    rates = drawn[:, images > 0] / images[images > 0]
+    return float((1 + extreme.sum()) / (1 + resamples)), float(100.0 * np.ptp(rates, axis=1).mean())

@@ -142,6 +142,24 @@ def _grid(rows: IntArray, s: IntArray, images: IntArray, log_factorial: FloatArr
     return Tables(rows, (x0, x1, x2), (n0, n1, n2), np.asarray(possible), probability)
 
 
+def mean_range(tables: Tables) -> FloatArray:
+    """Expectation of the range of the rates, in percentage points.
+
+    Args:
+        tables: All tables of some cells.
+
+    Returns:
+        Sum of probability times range of each cell, shape (cells,).
+    """
+    present = [tables.n[i] > 0 for i in range(3)]
+    rates = [tables.x[i] / np.maximum(tables.n[i], 1) for i in range(3)]
+    high = low = np.broadcast_to(rates[2], tables.possible.shape)  # the largest is never absent
+    for there, rate in zip(present[:2], rates[:2], strict=True):
+        high = np.where(there, np.maximum(high, rate), high)
+        low = np.where(there, np.minimum(low, rate), low)
+    return np.asarray(100.0 * (tables.probability * (high - low)).sum(axis=(1, 2)))
+
+
 def _log_choose(n: IntArray, k: IntArray, log_factorial: FloatArray) -> FloatArray:
     """Log of n choose k from the table; cells outside 0 <= k <= n get a number that is not used."""
     inside = np.clip(k, 0, n)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from contextbias.stats.margins import Cells, Tables, distinct, each_table
+from contextbias.stats.margins import Cells, distinct, each_table, mean_range
 from contextbias.stats.proportion import (
     BoolArray,
     Counts,
@@ -173,7 +173,7 @@ def expected_range(x: ArrayLike, n: ArrayLike, *, most_tables: int = 20_000) -> 
     enumerated = cells.countable(most_tables) & (_smallest_expected(cells) < LARGE_EXPECTED)
     rows = np.flatnonzero(enumerated)
     for tables in each_table(cells.hits[rows], cells.images[rows]):
-        pp[rows[tables.rows]] = _mean_range(tables)
+        pp[rows[tables.rows]] = mean_range(tables)
     back = cells.inverse
     return ExpectedRange(np.asarray(pp[back]), np.asarray(enumerated[back]))
 
@@ -196,14 +196,3 @@ def _normal_range(s: IntArray, images: IntArray) -> FloatArray:
         inverse = 1.0 / np.maximum(images[:, i], 1) + 1.0 / np.maximum(images[:, j], 1)
         summed += np.where(both, np.sqrt(2.0 / np.pi * v * inverse), 0.0)
     return np.where(present >= 2, 100.0 * summed / np.where(present == 3, 2.0, 1.0), np.nan)
-
-
-def _mean_range(tables: Tables) -> FloatArray:
-    """Sum of probability times range, in percentage points, of each cell."""
-    present = [tables.n[i] > 0 for i in range(3)]
-    rates = [tables.x[i] / np.maximum(tables.n[i], 1) for i in range(3)]
-    high = low = np.broadcast_to(rates[2], tables.possible.shape)  # the largest is never absent
-    for there, rate in zip(present[:2], rates[:2], strict=True):
-        high = np.where(there, np.maximum(high, rate), high)
-        low = np.where(there, np.minimum(low, rate), low)
-    return np.asarray(100.0 * (tables.probability * (high - low)).sum(axis=(1, 2)))
