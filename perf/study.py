@@ -138,19 +138,21 @@ def attributes(images_per_prompt: int, seed: int = 1) -> Iterator[pl.DataFrame]:
             facts = pl.concat(parts).sort("image", "dim", "label", nulls_last=False)
             person = pl.Series([None if c != "people" else 0 for c in cohorts], dtype=pl.Int64)
             nobody = facts["missing_reason"].eq_missing(pl.lit("no_person"))  # type: ignore[arg-type]
-            yield images[facts["image"]].with_columns(
-                reader=pl.lit("reader"),
-                person=pl.when(~nobody).then(person.gather(facts["dim"])),
-                cohort=pl.Series(cohorts).gather(facts["dim"]),
-                dimension=pl.Series(names).gather(facts["dim"]),
-                label=facts["label"],
-                missing_reason=facts["missing_reason"],
-            ).select(pl.col(name).cast(kind) for name, kind in ATTRIBUTE_SCHEMA.items())
+            yield (
+                images[facts["image"]]
+                .with_columns(
+                    reader=pl.lit("reader"),
+                    person=pl.when(~nobody).then(person.gather(facts["dim"])),
+                    cohort=pl.Series(cohorts).gather(facts["dim"]),
+                    dimension=pl.Series(names).gather(facts["dim"]),
+                    label=facts["label"],
+                    missing_reason=facts["missing_reason"],
+                )
+                .select(pl.col(name).cast(kind) for name, kind in ATTRIBUTE_SCHEMA.items())
+            )
 
 
-def _images(
-    asked: pl.DataFrame, generator: str, role: str, images_per_prompt: int
-) -> pl.DataFrame:
+def _images(asked: pl.DataFrame, generator: str, role: str, images_per_prompt: int) -> pl.DataFrame:
     """Columns of the images of one generator and role."""
     place = np.repeat(np.arange(asked.height), images_per_prompt)
     seed = pl.Series(np.tile(np.arange(images_per_prompt), asked.height))
