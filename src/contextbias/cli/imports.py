@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from contextbias.pipeline.released import ImportedRows
 
 Pattern = Annotated[
     str | None,
@@ -17,9 +20,14 @@ Manifest = Annotated[
     Path | None,
     typer.Option(help="CSV or JSONL: path, role, condition, generator, prompt, seed."),
 ]
+StudyToFill = Annotated[
+    Path, typer.Argument(metavar="STUDY", help="A study folder; made if there is none.")
+]
 
 app = typer.Typer(
-    no_args_is_help=True, help="Bring in images that were made elsewhere.", add_completion=False
+    no_args_is_help=True,
+    help="Bring in images, readings or counts that were made elsewhere.",
+    add_completion=False,
 )
 
 
@@ -47,3 +55,103 @@ def images(
         )
     typer.echo(f"{new:,} new images in {study}", err=True)
     finish(opened, report=False)
+
+
+@app.command()
+def reference(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SRC",
+            help="Folder with PREFIX_GENERATOR/CONDITION/ROLE/[TYPE/]PROMPT below it.",
+        ),
+    ],
+    study: StudyToFill,
+    reader: Annotated[
+        str, typer.Option(metavar="NAME", help="What to call whoever read the images.")
+    ] = "released",
+) -> None:
+    """Take in files of the paper's released code: its counts by prompt, and records of images.
+
+    Reads every frequency/frequencies.csv and descriptions/*.json below SRC. There are no images
+    behind the counts, so a report on them shows no pictures. A new study gets the preset
+    `reference`; `contextbias measure STUDY --preset paper` computes the other definitions from the
+    same counts. A generator is called by the end of its folder's name. Nothing is taken in when one
+    of the files is broken, and taking in the same files again adds nothing.
+    """
+    from contextbias.pipeline import import_reference, read_reference
+    from contextbias.store import Study
+
+    found = read_reference(source)
+    _make_study(study, source, preset="reference")
+    with Study.open(study, writing=True) as opened:
+        done = import_reference(opened, found, reader=reader)
+    _canonicalise(study)
+    _say(done, study, counted=bool(found.frequencies), records=bool(found.records))
+
+
+@app.command()
+def records(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="SRC", help="A .jsonl file, or a folder of .json and .jsonl files."),
+    ],
+    study: StudyToFill,
+    reader: Annotated[
+        str, typer.Option(metavar="NAME", help="What to call whoever read the images.")
+    ] = "records",
+) -> None:
+    """Take in records of single images that another program made.
+
+    Two forms are known: JSON files as the paper's released code writes them, one an image, and
+    JSONL, one object a line: generator, role, condition, prompt, seed, path or image_id, and record
+    (see the reference page of the attribute schema). An image needs no file. A record that departs
+    from the schema counts as missing, `invalid`. Taking in the same records again adds nothing.
+    """
+    from contextbias.pipeline import import_records, read_source
+    from contextbias.store import Study
+
+    found = read_source(source)
+    _make_study(study, source, preset="paper")
+    with Study.open(study, writing=True) as opened:
+        done = import_records(opened, found, reader=reader)
+    _canonicalise(study)
+    _say(done, study, counted=False, records=True)
+
+
+def _make_study(folder: Path, source: Path, *, preset: str) -> None:
+    """Make the study's folder, unless it is there."""
+    import json
+
+    from contextbias.store import CONFIG_FILE, Study
+
+    if (folder / CONFIG_FILE).exists():
+        return
+    name = source.resolve().name or "released files"
+    text = (
+        "# Made by `contextbias import`.\n\n"
+        f"[study]\nname = {json.dumps(f'Import of {name}')}\n\n"
+        f'[measure]\npreset = "{preset}"\n'
+    )
+    Study.create(folder, text).close()
+
+
+def _canonicalise(folder: Path) -> None:
+    """Make the attributes, so that `measure` can follow at once."""
+    from contextbias.cli.run import make_options, run_stages
+
+    run_stages(folder, ("canonicalise",), make_options())
+
+
+def _say(done: ImportedRows, study: Path, *, counted: bool, records: bool) -> None:
+    parts = [f"counts of {done.frequencies:,} prompts"] if counted else []
+    parts += [f"{done.readings:,} readings"] if records else []
+    typer.echo(f"{' and '.join(parts)} new in {study}", err=True)
+    if done.invalid:
+        typer.echo(
+            f"{done.invalid:,} records are off schema and count as missing, for example "
+            f"{done.example}",
+            err=True,
+        )
+    if not (done.frequencies or done.readings):
+        typer.echo("Everything was there already.", err=True)

@@ -217,8 +217,8 @@ def reference_added(counts: ReaderCounts, run: Run, settings: Settings) -> pl.Da
     """Prevalence, range, chi-squared and CCS of labels added over dimensions (released table 2).
 
     x and n are summed over all dimensions in which the role shows the label in any condition: the
-    garment "apron" and the item "apron" become one label, with twice the images. Rows have cohort
-    ``all`` and no dimension; a label that stands in one dimension only everywhere is left out,
+    garment "apron" and the item "apron" become one label, with twice the images. The estimands are
+    ``prevalence_added`` and so on; rows have cohort ``all`` and no dimension; a label that stands in one dimension only everywhere is left out,
     since its numbers are those of its dimension.
 
     Args:
@@ -243,13 +243,9 @@ def reference_added(counts: ReaderCounts, run: Run, settings: Settings) -> pl.Da
         added, reader=run.reader, preset=run.preset, people=run.people,
         margin_pp=settings.margin_pp, alpha=settings.alpha,
     )  # fmt: skip
-    return found.filter(
-        pl.col("estimand").is_in(_ADDED) & pl.col("role").is_not_null()
-    ).with_columns(
-        dimension=pl.lit(None, pl.String),
-        method=pl.concat_str(
-            pl.lit("added-over-dimensions"), "method", ignore_nulls=True, separator=" "
-        ),
+    chosen = pl.col("estimand").is_in(_ADDED) & pl.col("role").is_not_null()
+    return found.filter(chosen).with_columns(
+        estimand=pl.col("estimand") + "_added", dimension=pl.lit(None, pl.String)
     )
 
 

@@ -6,7 +6,9 @@
     generate      prompts            -> generators, images, derived/planted
     extract       images             -> readers, readings
     canonicalise  images, readings   -> derived/attributes, derived/mapping
+                  frequencies        -> derived/label_counts
     measure       attributes, planted-> derived/estimates
+                  label_counts
     report        estimates, …       -> report/
 
 Each stage does what is missing and says what it did. The three fast stages compare what they were
@@ -21,6 +23,12 @@ from contextbias.errors import ConfigError, nearest
 from contextbias.pipeline import derived, paid
 from contextbias.pipeline.imports import import_images
 from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.released import (
+    import_records,
+    import_reference,
+    read_reference,
+    read_source,
+)
 from contextbias.pipeline.selection import Wanted, check_names
 from contextbias.pipeline.state import Failure, failures, status
 from contextbias.store import Study
@@ -32,6 +40,10 @@ __all__ = [
     "Options",
     "failures",
     "import_images",
+    "import_records",
+    "import_reference",
+    "read_reference",
+    "read_source",
     "run",
     "stages_until",
     "status",

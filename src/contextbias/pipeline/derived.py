@@ -24,26 +24,50 @@ if TYPE_CHECKING:
 
 
 def canonicalise(wanted: Wanted, _: Options) -> Done:
-    """Turn readings into attributes.
+    """Turn readings into attributes, and counted answers into label counts.
 
     Raises:
-        InputError: There is no reading.
+        InputError: There is neither.
     """
     from contextbias.canonicalise import to_attributes
 
     study = wanted.study
     images = wanted.images()
     readings = wanted.readings(images)
-    if not readings:
+    if not readings and not study.counts()["frequencies"]:
         raise InputError(f"{study.root} has no reading", "run the extract stage first")
     mapping = _mapping(study, readings)
+    counted = _label_counts(study, mapping)
     fingerprint = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
     if study.fingerprint("attributes") == fingerprint:
-        return Done("canonicalise", 0, "nothing to do")
+        if not counted:
+            return Done("canonicalise", 0, "nothing to do")
+        return Done("canonicalise", counted, f"{counted:,} counted answers")
     frame = to_attributes(images, readings, list(wanted.reader_rows.values()), mapping)
     _refuse_edited(study)
     study.write_attributes(frame, fingerprint, mapping.to_json())
-    return Done("canonicalise", frame.height, f"{frame.height:,} facts")
+    note = f"{frame.height:,} facts" + (f", {counted:,} counted answers" if counted else "")
+    return Done("canonicalise", frame.height + counted, note)
+
+
+def _label_counts(study: Study, mapping: LabelMapping) -> int:
+    """Write what came counted, where it is not there as it should be; returns how many rows."""
+    from contextbias.canonicalise.frequencies import label_counts
+
+    fingerprint = _label_counts_fingerprint(study, mapping.content_hash)
+    if fingerprint == study.fingerprint("label_counts"):
+        return 0
+    frame = label_counts(study.frequencies(), mapping)
+    study.write_label_counts(frame, fingerprint or "")
+    return frame.height
+
+
+def _label_counts_fingerprint(study: Study, mapping: str) -> str | None:
+    """What the label counts are made from; None when nothing came counted."""
+    rows = [[row.frequency_id, row.attempt] for row in study.frequencies()]
+    if not rows:
+        return None
+    return content_hash(["label_counts", __version__, CODEBOOK_VERSION, mapping, rows])
 
 
 def _mapping(study: Study, readings: list[ReadingRow]) -> LabelMapping:
@@ -111,6 +135,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         attributes,
         _planted(study),
         readable=readable,
+        label_counts=study.label_counts(),
         codebook=CODEBOOK_VERSION,
         **settings | {"shares": _shares(wanted, options)},
     )
@@ -160,6 +185,7 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
     path = wanted.study.root / name
     shares = read_shares(path)
     known = {image.role for image in wanted.images()}
+    known |= {row.role for row in wanted.study.frequencies()}
     unused = [role for role in shares["role"].unique(maintain_order=True) if role not in known]
     if len(unused) == shares["role"].n_unique():
         raise InputError(
@@ -172,7 +198,7 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
 
 
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
-    sources = [study.fingerprint("attributes"), study.fingerprint("planted")]
+    sources = [study.fingerprint(name) for name in ("attributes", "planted", "label_counts")]
     return content_hash(["estimates", __version__, settings, sources])
 
 
@@ -203,7 +229,11 @@ def _is_current(wanted: Wanted) -> bool:
     readings = wanted.readings(images)
     mapping = _mapping(wanted.study, readings)
     now = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
-    return wanted.study.fingerprint("attributes") == now
+    counted = _label_counts_fingerprint(wanted.study, mapping.content_hash)
+    return (wanted.study.fingerprint("attributes"), wanted.study.fingerprint("label_counts")) == (
+        now,
+        counted,
+    )
 
 
 def _planted(study: Study) -> pl.DataFrame | None:

@@ -146,6 +146,8 @@ def extract(wanted: Wanted, options: Options) -> Done:
         InputError: There is no image to read.
     """
     study = wanted.study
+    if not study.config.readers and _came_read(wanted):
+        return Done("extract", 0, "nothing to read: what the study has came read")
     if not study.config.readers:
         raise ConfigError("study.toml names no reader", "add a [[readers]] section")
     images = [image for image in wanted.images() if image.status == OK]
@@ -163,6 +165,11 @@ def extract(wanted: Wanted, options: Options) -> Done:
     plural = "s" if readers > 1 else ""
     kept = _kept(wanted.unused_readings(images))
     return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}{kept}")
+
+
+def _came_read(wanted: Wanted) -> bool:
+    """Whether there are imported readings or counts."""
+    return bool(wanted.reader_rows) or bool(wanted.study.counts()["frequencies"])
 
 
 def _nothing_to_read(wanted: Wanted, options: Options) -> tuple[str, str]:

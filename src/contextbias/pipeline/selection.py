@@ -23,6 +23,9 @@ from contextbias.registry import load_generator, load_reader
 from contextbias.store import Study
 from contextbias.tables import OK, REMOVED, GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
 
+RECORDS = "records"
+"""The backend of generators and readers whose work came as records."""
+
 FOLDER = "folder"
 """The backend of images that exist already."""
 
@@ -74,8 +77,13 @@ class Wanted:
 
     @cached_property
     def reader_rows(self) -> dict[str, ReaderRow]:
-        """Name -> settings, fingerprint and readable labels of each reader."""
-        return {section.name: self._reader_row(section) for section in self.study.config.readers}
+        """Name -> settings, fingerprint and readable labels of each reader.
+
+        They are those that study.toml names, then those whose readings were imported.
+        """
+        imported = {row.reader: row for row in self.study.readers() if row.backend == RECORDS}
+        asked = {section.name: self._reader_row(section) for section in self.study.config.readers}
+        return asked | imported
 
     def _reader_row(self, section: BackendSection) -> ReaderRow:
         try:
@@ -137,7 +145,7 @@ class Wanted:
         by_command = {
             row.fingerprint
             for row in self.study.generators()
-            if row.backend == FOLDER and row.settings.get("asked_by") == "import"
+            if row.backend in (FOLDER, RECORDS) and row.settings.get("asked_by") == "import"
         }
         imported = by_command | self.folder_fingerprints
         return [

@@ -57,6 +57,7 @@ def _lost(wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow]) ->
         )
         for image in images
         if image.status == OK
+        and image.path is not None
         and read[image.image_id] < readers
         and not has_file(wanted.study, image)
     ]
@@ -79,9 +80,10 @@ def status(study: Study) -> dict[str, Any]:
             **_by_status(image.status for image in images),
         },
         "readings": {
-            "wanted": (asked - failed) * len(study.config.readers),
+            "wanted": (asked - failed) * len(wanted.reader_rows),
             **_by_status(reading.status for reading in readings),
         },
+        "counted_prompts": study.counts()["frequencies"],
         "kept_but_not_used": study.counts()["images"] - len(images),
         "readings_kept_but_not_used": study.counts()["readings"] - len(readings),
         "attributes": study.fingerprint("attributes") is not None,
