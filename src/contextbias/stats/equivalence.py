@@ -64,15 +64,25 @@ def equivalence(x: ArrayLike, n: ArrayLike, *, margin: Fraction | float) -> Equi
     p = np.full(hits.shape[:-1], np.nan)
     for i, j in combinations(range(hits.shape[-1]), 2):
         first, second = (hits[..., i], images[..., i]), (hits[..., j], images[..., j])
-        p = np.fmax(p, np.fmax(_one_sided(*first, *second, gap), _one_sided(*second, *first, gap)))
+        p = np.fmax(
+            p, np.fmax(one_sided_p(*first, *second, gap), one_sided_p(*second, *first, gap))
+        )
     present = np.asarray(checked.present.sum(axis=-1))
     return Equivalence(np.asarray(p), present * (present - 1) // 2)
 
 
-def _one_sided(
+def one_sided_p(
     x1: FloatArray, n1: FloatArray, x2: FloatArray, n2: FloatArray, gap: float
 ) -> FloatArray:
-    """P-value of H0: p1 - p2 <= -gap; NaN where an n is NaN."""
+    """P-value of H0: p1 - p2 <= -gap by the score test; falls as x1 rises or x2 falls.
+
+    Args:
+        x1: Images of the first condition that show the label, as floats.
+        n1: Images of the first condition; NaN gives NaN.
+        x2: Likewise of the second condition.
+        n2: Likewise.
+        gap: As a fraction of 1, in (0, 1).
+    """
     r1, r2 = _restricted_rates(x1, n1, x2, n2, -gap)
     error = np.sqrt(r1 * (1.0 - r1) / n1 + r2 * (1.0 - r2) / n2)
     return np.asarray(ndtr(-((x1 / n1 - x2 / n2 + gap) / error)))
