@@ -50,6 +50,17 @@ class BenchSection(_Section):
     """``contextbench``, or the path of a context bank in TOML, relative to study.toml."""
     roles: Literal["all"] | tuple[str, ...] = "all"
     """Roles of the bank, in any order; ``all`` for every role that it has."""
+    unrelated: Literal["everyday", "deranged"] = "everyday"
+    """``everyday``: unrelated contexts come from a shared pool of everyday ones, as in the paper.
+    ``deranged``: they are the related contexts of another role, so that both conditions hold the
+    same contexts."""
+    balanced: bool = False
+    """Equal numbers of prompts in each condition: 8, where there are 3, 7 and 8."""
+    phrasings: tuple[str, ...] = ()
+    """Beginnings of a sentence, such as ``["a photo of", "a portrait of"]``, instead of the
+    bank's own."""
+    axes: tuple[str, ...] = ()
+    """Further axes of the bank, such as ``["lighting"]``, that vary beside place and activity."""
 
     @field_validator("roles", mode="before")
     @classmethod
@@ -92,12 +103,19 @@ class CanonicaliseSection(_Section):
 class MeasureSection(_Section):
     """How labels become numbers."""
 
-    preset: Literal["paper", "strict"] = "paper"
-    """``paper``: the definitions of the paper's text. ``strict``: the corrected ones lead."""
+    preset: Literal["paper", "strict", "reference"] = "paper"
+    """``paper``: the definitions of the paper's text. ``strict``: the corrected ones lead.
+    ``reference``: what the paper's released code computes, for comparison with its files."""
     people: Literal["primary", "any"] = "primary"
     """Whose attributes count: the most prominent person's, or any person's."""
     bootstrap: int = Field(default=1000, ge=0, le=100_000)
     """Replicates of the role bootstrap; 0 for none."""
+    intervals: tuple[Literal["expanded", "bca", "two-level"], ...] = Field(
+        default=("expanded",), min_length=1
+    )
+    """Bootstrap intervals of Bias Intensity. ``expanded``: percentiles, centred, expanded for few
+    roles. ``bca``: bias-corrected and accelerated. ``two-level``: as ``expanded``, drawing roles
+    and then their prompts. The first is in every row; others have rows of their own."""
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
     """Level of tests; intervals have 1 - alpha."""
     margin_pp: float = Field(default=5.0, gt=0, lt=100)

@@ -22,7 +22,7 @@ def banks(draw: st.DrawFn) -> Bank:
     kinds = st.frozensets(st.sampled_from(sorted(BANK.tags)), max_size=3)
     works = draw(st.lists(kinds, min_size=1, max_size=92))
     roles = tuple(
-        replace(BANK.roles[0], name=f"role {i}", work=work) for i, work in enumerate(works)
+        replace(BANK.roles[0], name=f"role {i}", entry=i, work=work) for i, work in enumerate(works)
     )
     return replace(BANK, roles=roles, seed=draw(st.integers(0, 2**31)))
 
@@ -63,9 +63,11 @@ def test_a_role_depends_only_on_the_roles_before_it(bank: Bank, data: st.DataObj
     assert fewer == dict(list(assign_unrelated(bank).items())[:count])
 
 
-def test_in_the_shipped_bank_no_everyday_context_serves_two_roles() -> None:
+def test_in_the_shipped_bank_every_everyday_context_serves_one_to_five_roles() -> None:
+    # 2 x 92 uses of 51 places (3.6 each) and of 78 activities (2.4 each).
     uses = context_uses(BANK, assign_unrelated(BANK).values())
-    assert {most for counter in uses.values() for most in counter.values()} == {0, 1}
+    assert set(uses["place"].values()) <= {3, 4, 5}
+    assert set(uses["activity"].values()) <= {1, 2, 3, 4}
 
 
 def test_another_seed_is_another_assignment() -> None:

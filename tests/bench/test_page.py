@@ -34,11 +34,11 @@ def test_every_role_and_every_context_is_shown(bank: Bank) -> None:
 
 def test_counts_by_condition(bank: Bank) -> None:
     rows = [row for row in context_page(bank).splitlines() if row.startswith("| C")]
-    # 12 roles: 2 places each in CA-R and CA-U, 1 and 2 activities, none of them shared.
+    # 92 roles with 3, 7 and 8 prompts. Unrelated: the whole pool of 51 places and 78 activities.
     assert [row.split(" | ")[1:4] for row in rows] == [
-        ["36", "0", "0"],
-        ["84", "24", "12"],
-        ["96", "24", "24"],
+        ["276", "0", "0"],
+        ["644", "178", "90"],
+        ["736", "51", "78"],
     ]
 
 

@@ -25,18 +25,26 @@ PROMPTS = build_prompts(BANK)
 
 # SHA-256 of `contextbias prompts`. A change here is a new version of the bank: read every sentence
 # that changed, raise `version` in the bank, then put the new hash.
-FROZEN = "0fc88fc009f6729a2b2116df6bca2d913b5e0ec24d108ab6f8b55e8b25a46c4a"
+FROZEN = "c56df6d502e5e5e78e34d6713c24e4505dc24faadf924a59bbe1cb637be90a0c"
+
+# The same of its first twelve roles, as they were when the bank had no others.
+FIRST_TWELVE = "0fc88fc009f6729a2b2116df6bca2d913b5e0ec24d108ab6f8b55e8b25a46c4a"
 
 
 def of_role(role: str) -> list[Prompt]:
     return [prompt for prompt in PROMPTS if prompt.role == role]
 
 
-def test_the_twelve_roles_of_the_demo() -> None:
-    assert BANK.role_names == (
+def test_the_92_roles_of_the_paper_the_demos_twelve_first() -> None:
+    assert BANK.role_names[:12] == (
         "baker", "carpenter", "ceo", "dancer", "doctor", "farmer", "firefighter",
         "flight attendant", "judge", "nurse", "software engineer", "welder",
     )  # fmt: skip
+    assert list(BANK.role_names[12:]) == sorted(BANK.role_names[12:])
+    assert len(set(BANK.role_names)) == 92
+    assert len(PROMPTS) == 1656
+    counts = Counter(prompt.condition for prompt in PROMPTS)
+    assert counts == {"CF": 3 * 92, "CA-R": 7 * 92, "CA-U": 8 * 92}
 
 
 @pytest.mark.parametrize("role", BANK.role_names)
@@ -68,7 +76,7 @@ def test_the_sentences_of_one_role_by_hand() -> None:
 
 
 def test_every_sentence_and_every_id_is_there_once() -> None:
-    assert len({p.text for p in PROMPTS}) == len({p.prompt_id for p in PROMPTS}) == 12 * 18
+    assert len({p.text for p in PROMPTS}) == len({p.prompt_id for p in PROMPTS}) == 1656
 
 
 def test_conditions_stand_in_order_within_a_role() -> None:
@@ -115,9 +123,19 @@ def test_prompted_dimensions_are_flagged() -> None:
 
 # Every word of the bank that follows "an", typed by hand after saying it aloud.
 AFTER_AN = {
-    "airplane", "airport", "apartment", "app", "apple", "aquarium", "art", "elevator",
-    "examination", "exhibition", "ice", "information", "intensive", "outage", "X-ray",
+    "IV", "MRI", "X-ray", "academic", "accident", "accountant", "actor", "ad", "advertising",
+    "aircraft", "airplane", "airport", "alterations", "ambulance", "analyst", "animation",
+    "apartment", "app", "apple", "appliance", "appointment", "aquarium", "art", "article", "artist",
+    "assembly", "assistant", "athlete", "attic", "audition", "auditor", "auto", "editing", "editor",
+    "electrician", "electronics", "elementary", "elevator", "emergency", "empty", "engine",
+    "engineer", "entrepreneur", "essay", "evidence", "examination", "executive", "exhibition",
+    "experiment", "ice", "incident", "incision", "information", "instrument", "intake", "intensive",
+    "investment", "iron", "office", "oil", "ointment", "open-plan", "opening", "operating",
+    "optics", "order", "outage", "outdoor", "outlet", "urgent",
 }  # fmt: skip
+
+# A vowel letter that is spoken as a consonant: "a yoo…".
+AFTER_A = {"university"}
 
 
 def all_texts() -> list[str]:
@@ -133,8 +151,8 @@ def test_an_stands_before_the_words_that_need_it_and_no_other() -> None:
             if article in ("a", "an"):
                 after[article].add(word)
     assert after["an"] == AFTER_AN
-    # No word of this bank begins with a vowel letter and a consonant sound.
-    assert not [word for word in after["a"] if word[0].lower() in "aeiou" or word in AFTER_AN]
+    assert {word for word in after["a"] if word[0].lower() in "aeiou"} == AFTER_A
+    assert not after["a"] & AFTER_AN
 
 
 def test_no_word_is_doubled_and_no_sentence_has_stray_marks() -> None:
@@ -159,6 +177,11 @@ def test_a_sentence_has_the_parts_of_the_template() -> None:
 
 def test_the_list_is_the_frozen_one() -> None:
     assert hashlib.sha256(to_csv(PROMPTS).encode()).hexdigest() == FROZEN
+
+
+def test_the_first_twelve_roles_are_as_they_always_were() -> None:
+    first = PROMPTS[: 12 * 18]
+    assert hashlib.sha256(to_csv(first).encode()).hexdigest() == FIRST_TWELVE
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])

@@ -98,7 +98,7 @@ def test_a_role_that_is_there_twice_names_both_lines(changed: Changed) -> None:
         if row == "[[roles]]"
     ]
     with pytest.raises(
-        BankError, match=rf"mine.toml:{headers[-1]}: the role 'baker' .*{headers[0]}"
+        BankError, match=rf"mine.toml:{headers[11]}: the role 'baker' .*{headers[0]}"
     ):
         load_bank(path)
 

@@ -43,7 +43,32 @@ class Activity:
         return self.text
 
 
-Context = Place | Activity
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One value of a further axis, as a sentence has it."""
+
+    text: str
+    """``in dim light``."""
+
+    @property
+    def name(self) -> str:
+        """Same as the text."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Something that varies beside place and activity, such as the lighting."""
+
+    name: str
+    """``lighting``."""
+    values: tuple[Phrase, ...]
+    """What a sentence may end in."""
+    names: tuple[str, ...] = ()
+    """Dimensions that its values spell out."""
+
+
+Context = Place | Activity | Phrase
 """What a prompt says beside the role."""
 
 
@@ -55,6 +80,8 @@ class Role:
     """Lower case; what ``--roles`` and every table say."""
     form: str
     """As a sentence has it: ``CEO``."""
+    article: str
+    """The article before it: ``a``; after *ein Foto von*: ``einem``."""
     soc: str | None
     """Major group of the 2018 Standard Occupational Classification; None outside of it."""
     places: tuple[Place, ...]
@@ -65,6 +92,17 @@ class Role:
     """Tags of everyday contexts that belong to the role's own work."""
     avoid: frozenset[str] = frozenset()
     """Names of single everyday contexts that are too close to the role's own work."""
+    names: tuple[str, ...] = ()
+    """Dimensions that the form spells out: those of a gendered noun, such as *Bäckerin*."""
+    gender: str | None = None
+    """Which of several forms: ``m``, ``f`` or ``n``, as the name has it in brackets."""
+    entry: int = 0
+    """Which ``[[roles]]`` of the file, from 0; the forms of one role share it, and its contexts."""
+
+    @property
+    def stem(self) -> str:
+        """The name without its form: ``baker`` of ``baker (f)``."""
+        return self.name if self.gender is None else self.name.removesuffix(f" ({self.gender})")
 
     @property
     def related(self) -> tuple[Context, ...]:
@@ -130,12 +168,16 @@ class Bank:
     """The language of all its sentences."""
     phrasings: tuple[str, ...]
     """Beginnings of a sentence, the base one first."""
+    further_phrasings: tuple[str, ...]
+    """More of them, for as many context-free prompts as there are others; see `BenchOptions`."""
     tags: Mapping[str, str]
     """Tag -> the kind of work that it stands for."""
     places: tuple[Place, ...]
     """The everyday pool of places."""
     activities: tuple[Activity, ...]
     """The everyday pool of activities."""
+    axes: tuple[Axis, ...]
+    """What else may vary; off unless asked for."""
     roles: tuple[Role, ...]
     """All roles, in the order in which prompts are listed and contexts are assigned."""
     source: Source
@@ -145,6 +187,14 @@ class Bank:
     def label(self) -> str:
         """Name and version, as ``Prompt.bank`` has it."""
         return f"{self.name} {self.version}"
+
+    @property
+    def entries(self) -> tuple[Role, ...]:
+        """One role for each ``[[roles]]`` of the file: of several forms the first."""
+        first: dict[int, Role] = {}
+        for role in self.roles:
+            first.setdefault(role.entry, role)
+        return tuple(first.values())
 
     @property
     def everyday(self) -> tuple[Context, ...]:

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
-from contextbias.bench.assignment import Unrelated, assign_unrelated, is_unrelated
+from contextbias.bench.assignment import assign_unrelated, is_unrelated
 from contextbias.bench.bank import Bank, Role
+from contextbias.bench.contexts import Contexts
 from contextbias.bench.fault import Fault, entries
 from contextbias.bench.language import content_words
+from contextbias.bench.options import BenchOptions
 from contextbias.bench.prompts import build_prompts
 from contextbias.bench.wording import WORDING_RULES
 
@@ -38,19 +40,27 @@ def soc_major_groups() -> dict[str, str]:
     return dict(tomllib.loads(text)["major_groups"])
 
 
-def check_bank(bank: Bank) -> list[Fault]:
+_DEFAULTS = BenchOptions()
+
+
+def check_bank(bank: Bank, options: BenchOptions = _DEFAULTS) -> list[Fault]:
     """Check a bank against every rule.
+
+    Args:
+        bank: From `load_bank`.
+        options: Its sentences are checked as these options build them.
 
     Returns:
         The faults, in the order of the file's lines; empty when there is none.
 
     Raises:
-        BankError: Too few everyday contexts are left for a role, so that no prompts can be built.
+        BankError: Too few contexts are left for a role, so that no prompts can be built.
     """
     found = [
         fault for entry in entries(bank) for rule in WORDING_RULES for fault in rule(bank, entry)
     ]
-    for check in (_repetitions, _same_sentences, _sizes, _soc_groups, _overlaps, _uneven_uses):
+    found += _same_sentences(bank, options)
+    for check in (_repetitions, _sizes, _soc_groups, _overlaps, _uneven_uses):
         found += check(bank)
     return sorted(dict.fromkeys(found), key=lambda fault: (fault.line, fault.rule, fault.message))
 
@@ -65,15 +75,16 @@ def _repetitions(bank: Bank) -> Iterator[Fault]:
         seen.add(key)
 
 
-def _same_sentences(bank: Bank) -> Iterator[Fault]:
+def _same_sentences(bank: Bank, options: BenchOptions) -> Iterator[Fault]:
     """Two prompts with the same words."""
     first: dict[str, str] = {}
-    for prompt in build_prompts(bank):
+    entry_of = {role.name: role.entry for role in bank.roles}
+    for prompt in build_prompts(bank, None, options):
         name = f"{prompt.role} {prompt.condition} {prompt.base} {prompt.variant}"
         if prompt.text in first:
-            index = bank.role_names.index(prompt.role)
+            line = bank.source.role(entry_of[prompt.role])
             message = f"{name!r} and {first[prompt.text]!r} are the same sentence, {prompt.text!r}"
-            yield Fault("duplicate", message, bank.source.role(index), bank.source.path)
+            yield Fault("duplicate", message, line, bank.source.path)
         first.setdefault(prompt.text, name)
 
 
@@ -84,48 +95,51 @@ def _sizes(bank: Bank) -> Iterator[Fault]:
         if len(contexts) < POOL_MINIMUM:
             message = f"{len(contexts)} everyday {what}, should be {POOL_MINIMUM} or more"
             yield Fault("pool", message, line, bank.source.path)
-    for index, role in enumerate(bank.roles):
+    for role in bank.entries:
         for what, related in (("places", role.places), ("activities", role.activities)):
             if len(related) < RELATED_MINIMUM:
                 message = (
-                    f"{role.name!r} has {len(related)} related {what}, "
+                    f"{role.stem!r} has {len(related)} related {what}, "
                     f"should have {RELATED_MINIMUM} or more"
                 )
-                yield Fault("related", message, bank.source.role(index), bank.source.path)
+                yield Fault("related", message, bank.source.role(role.entry), bank.source.path)
 
 
 def _soc_groups(bank: Bank) -> Iterator[Fault]:
-    for index, role in enumerate(bank.roles):
+    for role in bank.entries:
         if role.soc is not None and role.soc not in soc_major_groups():
-            message = f"{role.name!r}: {role.soc!r} is no major group of SOC 2018, such as 29-0000"
-            line = bank.source.role(index, role.soc)
+            message = f"{role.stem!r}: {role.soc!r} is no major group of SOC 2018, such as 29-0000"
+            line = bank.source.role(role.entry, role.soc)
             yield Fault("soc", message, line, bank.source.path)
 
 
 def _overlaps(bank: Bank) -> Iterator[Fault]:
     """An everyday context that may be drawn for a role and yet shares a word with its own ones."""
-    for index, role in enumerate(bank.roles):
+    for role in bank.entries:
         related = {word: text for text, word in _words_of_role(bank, role)}
         for context in bank.everyday:
             shared = sorted(content_words(bank.language, context.name) & related.keys())
             if shared and is_unrelated(role, context):
                 message = (
-                    f"{context.name!r} counts as unrelated to {role.name!r} but overlaps with "
+                    f"{context.name!r} counts as unrelated to {role.stem!r} but overlaps with "
                     f"{related[shared[0]]!r}: add it to the role's avoid, or its tag to work"
                 )
-                yield Fault("overlap", message, bank.source.role(index), bank.source.path)
+                yield Fault("overlap", message, bank.source.role(role.entry), bank.source.path)
 
 
 def _words_of_role(bank: Bank, role: Role) -> Iterator[tuple[str, str]]:
     """The role's own texts with each of their content words."""
-    for text in (role.form, *(context.text for context in role.related)):
+    forms = [other.form for other in bank.roles if other.entry == role.entry]
+    for text in (*forms, *(context.text for context in role.related)):
         for word in content_words(bank.language, text):
             yield text, word
 
 
 def _uneven_uses(bank: Bank) -> Iterator[Fault]:
     """Everyday contexts that are used much more often than others."""
-    for what, uses in context_uses(bank, assign_unrelated(bank).values()).items():
+    assigned = assign_unrelated(bank)
+    drawn = [assigned[role.name] for role in bank.entries]
+    for what, uses in context_uses(bank, drawn).items():
         (most, high), low = uses.most_common(1)[0], min(uses.values())
         if high - low > SPREAD_MAXIMUM:
             message = (
@@ -136,8 +150,12 @@ def _uneven_uses(bank: Bank) -> Iterator[Fault]:
             yield Fault("balance", message, line, bank.source.path)
 
 
-def context_uses(bank: Bank, assigned: Iterable[Unrelated]) -> dict[str, Counter[str]]:
+def context_uses(bank: Bank, assigned: Iterable[Contexts]) -> dict[str, Counter[str]]:
     """Count how many roles use each everyday context.
+
+    Args:
+        bank: Whose pool is counted.
+        assigned: Everyday contexts, once for the forms of one role.
 
     Returns:
         ``place`` and ``activity``, each: name -> number of roles, unused ones with 0.
@@ -146,5 +164,6 @@ def context_uses(bank: Bank, assigned: Iterable[Unrelated]) -> dict[str, Counter
     activities = Counter({activity.name: 0 for activity in bank.activities})
     for chosen in assigned:
         places.update((chosen.place.name, chosen.other_place.name))
-        activities.update((chosen.activity.name, chosen.other_activity.name))
+        drawn = (chosen.activity, chosen.other_activity)
+        activities.update(activity.name for activity in drawn if activity is not None)
     return {"place": places, "activity": activities}

@@ -31,9 +31,9 @@ class Entry:
     """One context of a bank with where it stands."""
 
     context: Context
-    """The place or the activity."""
+    """The place, the activity or the value of an axis."""
     role: int | None
-    """Index of the role that it belongs to; None in the everyday pool."""
+    """``[[roles]]`` that it belongs to, from 0; None in the everyday pool and in an axis."""
     line: int
     """Line of the bank's file."""
 
@@ -43,9 +43,14 @@ class Entry:
 
 
 def entries(bank: Bank) -> Iterator[Entry]:
-    """Every context of a bank: the everyday pool, then role by role."""
+    """Every context of a bank: the everyday pool, the axes, then role by role."""
     for context in bank.everyday:
         yield Entry(context, None, bank.source.line(value=context.text))
-    for index, role in enumerate(bank.roles):
+    for index, axis in enumerate(bank.axes):
+        for value in axis.values:
+            line = bank.source.line(table="axes", index=index, value=value.text)
+            yield Entry(value, None, line)
+    for role in bank.entries:
         for context in role.related:
-            yield Entry(context, index, bank.source.role(index, context.text))
+            line = bank.source.role(role.entry, context.text)
+            yield Entry(context, role.entry, line)

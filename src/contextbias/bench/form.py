@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -44,6 +44,7 @@ class RoleTable(Table):
 
     name: Text
     form: Text | None = None
+    forms: dict[Literal["m", "f", "n"], Text] = {}
     soc: Text | None = None
     work: list[Text] = []
     avoid: list[Text] = []
@@ -60,6 +61,15 @@ class HeadTable(Table):
     licence: Text = "not stated"
     seed: int = Field(0, strict=True)
     phrasings: list[Text] = Field(min_length=3, max_length=3)
+    further_phrasings: list[Text] = []
+
+
+class AxisTable(Table):
+    """One ``[[axes]]``."""
+
+    name: Text
+    values: list[Text] = Field(min_length=1)
+    names: list[Text] = []
 
 
 class EverydayTable(Table):
@@ -75,4 +85,5 @@ class BankTable(Table):
     bank: HeadTable
     tags: dict[str, Text] = {}
     everyday: EverydayTable
+    axes: list[AxisTable] = []
     roles: list[RoleTable] = Field(min_length=1)

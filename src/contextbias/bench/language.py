@@ -1,7 +1,8 @@
 """What the bench knows of a language: articles, prepositions, and words that a context avoids.
 
-The knowledge is data (``data/languages/*.toml``); another language is another file. Only the choice
-between *a* and *an* is a rule of English, and a language without ``article_by_sound`` has none.
+The knowledge is data (``data/languages/*.toml``); another language is another file. Two ways of
+choosing an article are known: by sound (*a*, *an*), and by the gender of the noun, which its ending
+tells (*einem Bäcker*, *einer Bäckerin*). A language uses what its file has.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from contextbias.errors import BankError, nearest
 
@@ -47,8 +49,22 @@ class Language:
     """Last word of a place's name -> the prepositions that it takes."""
     activity_ending: str
     """How the first word of an activity ends: ``ing``; empty where there is no such rule."""
+    activity_beginnings: tuple[str, ...]
+    """What the first word of an activity is: ``beim``; empty where there is no such rule."""
+    has_capital_nouns: bool
+    """Whether nouns begin with a capital."""
+    genders: Mapping[str, str]
+    """Ending of a noun, lower case -> its gender; the longest ending wins."""
+    articles_of: Mapping[str, tuple[str, ...]]
+    """Gender -> articles that may stand before the noun, the indefinite one of a role first."""
+    contractions: Mapping[str, str]
+    """Prepositions with an article in them -> the article: ``im`` -> ``dem``."""
+    form_names: Mapping[str, tuple[str, ...]]
+    """``m``, ``f``, ``n`` -> dimensions that this form of a role's noun spells out."""
+    endings: tuple[str, ...]
+    """Endings that `content_words` cuts off, longest first; empty: those of English."""
     words: Mapping[str, frozenset[str]]
-    """Lists by purpose: demographic, attire, tool, brand, mass, either, general, function,
+    """Lists by purpose: demographic, attire, tool, brand, labels, mass, either, general, function,
     harmless_labels, harmless_phrases."""
 
 
@@ -65,7 +81,12 @@ def load_language(code: str) -> Language:
         hint = nearest(code, known) or f"known are {', '.join(known)}"
         raise BankError(f"there is no language {code!r}", hint)
     table = tomllib.loads(folder.joinpath(f"{code}.toml").read_text("utf-8"))
+    return _language(code, table)
+
+
+def _language(code: str, table: dict[str, Any]) -> Language:
     sound = table.get("article_by_sound", {})
+    by_gender = table.get("article_by_gender", {})
     return Language(
         code=code,
         name=table["name"],
@@ -76,11 +97,41 @@ def load_language(code: str) -> Language:
         spoken_capitals=frozenset(sound.get("spoken_capitals", ())),
         prepositions_of={k: tuple(v) for k, v in table["prepositions_of"].items()},
         activity_ending=table.get("activity_ending", ""),
+        activity_beginnings=tuple(table.get("activity_beginnings", ())),
+        has_capital_nouns=table.get("has_capital_nouns", False),
+        genders={
+            end: gender for gender, ends in by_gender.get("endings", {}).items() for end in ends
+        },
+        articles_of={k: tuple(v) for k, v in by_gender.get("articles", {}).items()},
+        contractions=by_gender.get("contractions", {}),
+        form_names={k: tuple(v) for k, v in table.get("form_names", {}).items()},
+        endings=tuple(sorted(table.get("endings", ()), key=len, reverse=True)),
         words={purpose: frozenset(words) for purpose, words in table["words"].items()},
     )
 
 
-def indefinite_article(language: Language, phrase: str) -> str:
+def indefinite_article(language: Language, phrase: str) -> str | None:
+    """Choose the article of a role: by the gender of its last word, or by sound.
+
+    Returns:
+        None where the language chooses by gender and does not know that of the noun.
+
+    Raises:
+        ValueError: `phrase` has no word.
+    """
+    if not language.genders:
+        return article_by_sound(language, phrase)
+    gender = gender_of(language, words_of(phrase)[-1])
+    return None if gender is None else language.articles_of[gender][0]
+
+
+def gender_of(language: Language, noun: str) -> str | None:
+    """The gender that the longest listed ending of a noun tells; None for an unknown ending."""
+    fitting = [ending for ending in language.genders if noun.lower().endswith(ending)]
+    return language.genders[max(fitting, key=len)] if fitting else None
+
+
+def article_by_sound(language: Language, phrase: str) -> str:
     """Choose *a* or *an* by the sound that `phrase` begins with.
 
     Capitals are spelled out (*a CEO*, *an MRI scan*, *an X-ray*) unless the language lists them as
@@ -118,7 +169,8 @@ def content_words(language: Language, text: str) -> frozenset[str]:
     """Reduce `text` to the stems that carry its sense.
 
     Articles, prepositions, function words and words too general to matter are left out; a
-    possessive, an *-ing* and a plural *-s* are cut off, so that *drinks* and *drinking* meet.
+    possessive, an *-ing* and a plural *-s* are cut off, so that *drinks* and *drinking* meet; in
+    another language the endings that its data list.
     """
     idle = (
         language.words["function"]
@@ -126,15 +178,33 @@ def content_words(language: Language, text: str) -> frozenset[str]:
         | frozenset(language.articles)
         | frozenset(language.prepositions)
     )
-    return frozenset(_stem(word) for word in words_of(text) if word not in idle)
+    return frozenset(_stem(language, word) for word in words_of(text) if word not in idle)
 
 
-def _stem(word: str) -> str:
+def _stem(language: Language, word: str) -> str:
+    if language.endings:
+        ending = next((end for end in language.endings if word.endswith(end)), "")
+        shorter = word.removesuffix(ending)
+        return shorter if len(shorter) >= 3 else word
     for ending in (r"['’]s?$", r"ing$", r"(?<=sh)es$|(?<=ch)es$|(?<=[sxz])es$|(?<!s)s$"):
         shorter = re.sub(ending, "", word)
         word = shorter if len(shorter) >= 3 else word
     # "serve" and "serving" meet, "care" and "car" do not.
     return word.removesuffix("e") if len(word) >= 5 else word
+
+
+def articles_with_nouns(language: Language, text: str) -> Iterator[tuple[str, str]]:
+    """Yield every article in `text` with the noun that it belongs to.
+
+    For languages whose nouns begin with a capital; an article inside a preposition (*im*) counts.
+    """
+    article = None
+    for word in text.split():
+        if word in language.contractions or word in language.articles:
+            article = language.contractions.get(word, word)
+        elif article is not None and word[0].isupper():
+            yield article, word
+            article = None
 
 
 def articles_used(text: str) -> Iterator[tuple[str, str]]:

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from contextbias.bench.assignment import Unrelated, assign_unrelated
+from contextbias.bench.assignment import assign_unrelated
 from contextbias.bench.bank import Bank, Context, Role
 from contextbias.bench.check import soc_major_groups
+from contextbias.bench.contexts import Contexts
 from contextbias.bench.prompts import build_prompts
 from contextbias.bench.reading import load_bank
 from contextbias.errors import InputError
@@ -48,10 +49,10 @@ def _count_row(condition: str, prompts: Sequence[Prompt]) -> list[str]:
     return [condition, str(len(prompts)), str(len(places)), str(len(activities)), f"{words:.1f}"]
 
 
-def _role_section(role: Role, unrelated: Unrelated) -> str:
+def _role_section(role: Role, unrelated: Contexts) -> str:
     group = f" ({soc_major_groups()[role.soc]}, {role.soc})" if role.soc else ""
     drawn_places = (unrelated.place, unrelated.other_place)
-    drawn_activities = (unrelated.activity, unrelated.other_activity)
+    drawn_activities = tuple(filter(None, (unrelated.activity, unrelated.other_activity)))
     return "\n".join(
         [
             f"**{role.form}**{group}",

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from contextbias.bench.bank import Activity, Bank, Place, Role, Source
+from contextbias.bench.bank import Activity, Axis, Bank, Phrase, Place, Role, Source
 from contextbias.bench.form import (
     ActivityTable,
+    AxisTable,
     BankTable,
     EverydayTable,
     HeadTable,
@@ -25,7 +27,8 @@ from contextbias.bench.form import (
     RoleTable,
     Table,
 )
-from contextbias.bench.language import Language, load_language
+from contextbias.bench.language import Language, indefinite_article, load_language
+from contextbias.config import RESERVED_NAMES
 from contextbias.errors import BankError, nearest
 from contextbias.schema import DIMENSIONS
 
@@ -35,6 +38,7 @@ _TABLES: dict[str, type[Table]] = {
     "roles": RoleTable,
     "places": PlaceTable,
     "activities": ActivityTable,
+    "axes": AxisTable,
 }
 
 
@@ -83,7 +87,7 @@ def _parse(source: Source) -> Bank:
     except ValidationError as error:
         raise _structure_error(source, error) from None
     language = load_language(table.bank.language)
-    roles = _names_once(source, [_role(source, language, i, r) for i, r in enumerate(table.roles)])
+    roles = [role for i, r in enumerate(table.roles) for role in _forms(source, language, i, r)]
     bank = Bank(
         name=table.bank.name,
         version=table.bank.version,
@@ -91,6 +95,7 @@ def _parse(source: Source) -> Bank:
         seed=table.bank.seed,
         language=language,
         phrasings=tuple(table.bank.phrasings),
+        further_phrasings=tuple(table.bank.further_phrasings),
         tags=table.tags,
         places=tuple(
             _place(source, language, p.text, tags=tuple(p.tags)) for p in table.everyday.places
@@ -99,7 +104,11 @@ def _parse(source: Source) -> Bank:
             Activity(a.text, tuple(a.at), tuple(a.names), tuple(a.tags))
             for a in table.everyday.activities
         ),
-        roles=roles,
+        axes=tuple(
+            Axis(a.name, tuple(Phrase(value) for value in a.values), tuple(a.names))
+            for a in table.axes
+        ),
+        roles=_names_once(source, roles),
         source=source,
     )
     _check_references(bank)
@@ -124,7 +133,7 @@ def _structure_error(source: Source, error: ValidationError) -> BankError:
 def _line_of(source: Source, where: Sequence[str | int]) -> int:
     """The line of a value, or of the nearest table or key around it that is there."""
     table, *path = where
-    index = path.pop(0) if table == "roles" and path else 0
+    index = path.pop(0) if table in ("roles", "axes") and path else 0
     rows = source.text.splitlines()
     at = source.line(table=str(table), index=int(index)) - 1
     for part in path:
@@ -169,6 +178,40 @@ def _place(
     )
 
 
+def _forms(source: Source, language: Language, index: int, table: RoleTable) -> list[Role]:
+    """One role for each form of its noun."""
+    role = _role(source, language, index, table)
+    if table.form and table.forms:
+        line = source.role(index, table.form)
+        raise BankError(f"{source.at(line)}: {table.name!r} has form and forms", "take one out")
+    if not table.forms:
+        return [_spoken(source, language, role, table.form or table.name)]
+    return [
+        replace(
+            _spoken(source, language, role, form),
+            name=f"{table.name} ({gender})",
+            gender=gender,
+            names=language.form_names.get(gender, ()),
+        )
+        for gender, form in table.forms.items()
+    ]
+
+
+def _spoken(source: Source, language: Language, role: Role, form: str) -> Role:
+    """The role as a sentence has it; the article may stand before the form."""
+    first, _, rest = form.partition(" ")
+    if first in language.articles and rest:
+        return replace(role, article=first, form=rest)
+    article = indefinite_article(language, form) if any(map(str.isalnum, form)) else None
+    if article is None:
+        line = source.role(role.entry, form)
+        raise BankError(
+            f"{source.at(line)}: the article of {form!r} is not known",
+            f"write it before the form, such as {language.articles[0]!r}",
+        )
+    return replace(role, article=article, form=form)
+
+
 def _role(source: Source, language: Language, index: int, table: RoleTable) -> Role:
     places = tuple(_place(source, language, text, role=index) for text in table.places)
     everywhere = tuple(place.name for place in places)
@@ -185,28 +228,42 @@ def _role(source: Source, language: Language, index: int, table: RoleTable) -> R
             f"{places[0].name!r}",
             "put a place first at which one of the activities can happen",
         )
+    _check_name(source, index, table.name)
     return Role(
         name=table.name,
-        form=table.form or table.name,
+        form=table.name,
+        article="",
         soc=table.soc,
         places=places,
         activities=activities,
         work=frozenset(table.work),
         avoid=frozenset(table.avoid),
+        entry=index,
     )
 
 
-def _names_once(source: Source, roles: list[Role]) -> tuple[Role, ...]:
+def _check_name(source: Source, index: int, name: str) -> None:
+    """A role's name stands in tables, paths and ``--roles a,b``."""
+    line = source.role(index, name)
+    if name.lower() in RESERVED_NAMES:
+        problem = f"the role name {name!r} has a meaning of its own in the tables"
+        raise BankError(f"{source.at(line)}: {problem}", "take another name")
+    if "," in name or name != " ".join(name.split()) or not name.isprintable():
+        problem = f"the role name {name!r} has a comma, stray spaces or what cannot be printed"
+        raise BankError(f"{source.at(line)}: {problem}", "take them out")
+
+
+def _names_once(source: Source, roles: Sequence[Role]) -> tuple[Role, ...]:
     seen: dict[str, int] = {}
-    for i, role in enumerate(roles):
+    for role in roles:
         if role.name in seen:
             first = source.role(seen[role.name])
             raise BankError(
-                f"{source.at(source.role(i))}: the role {role.name!r} is there already, "
+                f"{source.at(source.role(role.entry))}: the role {role.name!r} is there already, "
                 f"in line {first}",
                 "take one of the two out",
             )
-        seen[role.name] = i
+        seen[role.name] = role.entry
     return tuple(roles)
 
 
@@ -226,9 +283,11 @@ def _check_references(bank: Bank) -> None:
                 f"{bank.source.at(line)}: the activity {activity.text!r} has no place",
                 "list the everyday places where it is plausible: at = [...]",
             )
-    for i, role in enumerate(bank.roles):
-        _known(bank.source, role.work, list(bank.tags), "tag in [tags]", role=i)
-        _known(bank.source, role.avoid, contexts, "everyday context", role=i)
+    for role in bank.entries:
+        _known(bank.source, role.work, list(bank.tags), "tag in [tags]", role=role.entry)
+        _known(bank.source, role.avoid, contexts, "everyday context", role=role.entry)
+    for axis in bank.axes:
+        _known(bank.source, axis.names, list(DIMENSIONS), "dimension")
 
 
 def _known(

@@ -9,8 +9,10 @@ from contextbias.bench.bank import Activity, Bank, Place
 from contextbias.bench.fault import Entry, Fault
 from contextbias.bench.language import (
     Language,
+    article_by_sound,
     articles_used,
-    indefinite_article,
+    articles_with_nouns,
+    gender_of,
     words_of,
 )
 from contextbias.schema import DIMENSIONS, EMPTY
@@ -20,7 +22,10 @@ _FORBIDDEN = {
     "attire": "names attire, which is measured",
     "tool": "names a tool, which is measured",
     "brand": "is a brand",
+    "labels": "is a label of the schema, or close to one",
 }
+
+_RULE_OF = {"labels": "attribute"}
 
 _POSTMODIFIER = re.compile(r"\s(?:of|under|with|for|at|in|on)\s")
 """What follows describes the place's name and is not its last word: *house under construction*."""
@@ -29,13 +34,12 @@ _NO_LABELS = frozenset({"yes", "no", EMPTY})
 
 
 def article_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
-    """*a* or *an* by sound; an article where one is needed, none before plurals and mass nouns."""
+    """The article that sound or gender asks for; one where it is needed, and none elsewhere."""
     language, context = bank.language, entry.context
-    for article, rest in articles_used(context.text):
-        right = indefinite_article(language, rest)
-        if article != right:
-            message = f"{context.text!r} needs {right!r}, not {article!r}, before {rest!r}"
-            yield entry.fault(bank, "article", message)
+    if language.genders:
+        yield from _gender_faults(bank, entry)
+    else:
+        yield from _sound_faults(bank, entry)
     if isinstance(context, Place):
         head = head_of(context.name)
         bare = _takes_no_article(language, head)
@@ -44,14 +48,37 @@ def article_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
                 f"{context.text!r}: no {context.article!r} before the plural or mass noun {head!r}"
             )
             yield entry.fault(bank, "article", message)
-        if not bare and not context.article and head not in language.words["either"]:
+        is_there = context.article or context.preposition in language.contractions
+        if not bare and not is_there and head not in language.words["either"]:
             yield entry.fault(bank, "article", f"{context.text!r} has no article before {head!r}")
+
+
+def _sound_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    text = entry.context.text
+    for article, rest in articles_used(text):
+        right = article_by_sound(bank.language, rest)
+        if article != right:
+            message = f"{text!r} needs {right!r}, not {article!r}, before {rest!r}"
+            yield entry.fault(bank, "article", message)
+
+
+def _gender_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    """Nouns whose ending the language does not list pass."""
+    language, text = bank.language, entry.context.text
+    for article, noun in articles_with_nouns(language, text):
+        gender = gender_of(language, noun)
+        if gender is not None and article not in language.articles_of[gender]:
+            right = " or ".join(map(repr, language.articles_of[gender]))
+            message = f"{text!r} needs {right}, not {article!r}, before {noun!r} ({gender})"
+            yield entry.fault(bank, "article", message)
 
 
 def _takes_no_article(language: Language, head: str) -> bool:
     if head in language.words["mass"]:
         return True
-    is_plural = head.endswith("s") and not head.endswith(("ss", "us", "is"))
+    # Plurals are told by their -s where nouns have no gender of their own.
+    by_ending = not language.genders and head.endswith("s")
+    is_plural = by_ending and not head.endswith(("ss", "us", "is"))
     return is_plural and head not in language.words["either"]
 
 
@@ -75,8 +102,9 @@ def word_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     """No demographic word, attire, tool or brand."""
     for word in dict.fromkeys(_words_and_parts(entry.context.text)):
         for purpose, why in _FORBIDDEN.items():
-            if word in bank.language.words[purpose]:
-                yield entry.fault(bank, purpose, f"{entry.context.text!r}: {word!r} {why}")
+            if word in bank.language.words.get(purpose, ()):
+                rule = _RULE_OF.get(purpose, purpose)
+                yield entry.fault(bank, rule, f"{entry.context.text!r}: {word!r} {why}")
 
 
 def _words_and_parts(text: str) -> Iterator[str]:
@@ -113,12 +141,24 @@ def form_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     text = entry.context.text
     if text != " ".join(text.split()) or not text[-1].isalnum():
         yield entry.fault(bank, "form", f"{text!r} has stray spaces or a stop at its end")
-    ending = bank.language.activity_ending
-    if isinstance(entry.context, Activity) and not words_of(text)[0].endswith(ending):
-        yield entry.fault(bank, "form", f"{text!r} does not begin with a verb in -{ending}")
+    if isinstance(entry.context, Activity):
+        yield from _beginning_faults(bank, entry)
     for word in text.split():
+        if bank.language.has_capital_nouns:
+            continue
         if word != word.lower() and not re.match(r"[A-Z]{2,}|[A-Z]-", word):
             yield entry.fault(bank, "form", f"{text!r}: {word!r} is not lower case")
+
+
+def _beginning_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
+    text, language = entry.context.text, bank.language
+    first = words_of(text)[0]
+    if not first.endswith(language.activity_ending):
+        message = f"{text!r} does not begin with a verb in -{language.activity_ending}"
+        yield entry.fault(bank, "form", message)
+    if language.activity_beginnings and first not in language.activity_beginnings:
+        allowed = " or ".join(map(repr, language.activity_beginnings))
+        yield entry.fault(bank, "form", f"{text!r} does not begin with {allowed}")
 
 
 WORDING_RULES = (

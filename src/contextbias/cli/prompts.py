@@ -13,8 +13,15 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contextbias.bench import Bank
+    from contextbias.bench import Bank, BenchOptions
     from contextbias.tables import Prompt
+
+
+class Unrelated(StrEnum):
+    """Where unrelated contexts come from."""
+
+    EVERYDAY = "everyday"
+    DERANGED = "deranged"
 
 
 class Format(StrEnum):
@@ -40,6 +47,21 @@ def prompts(
         str,
         typer.Option(metavar="NAME|PATH", help="A bank by name, or one's own as a TOML file."),
     ] = "contextbench",
+    unrelated: Annotated[
+        Unrelated,
+        typer.Option(help="From a shared everyday pool, or the related contexts of another role."),
+    ] = Unrelated.EVERYDAY,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Equal numbers of prompts in each condition.")
+    ] = False,
+    phrasing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Instead of the bank's own; may be given repeatedly."),
+    ] = None,
+    axes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Further axes, such as lighting. Default: none."),
+    ] = None,
     list_roles: Annotated[
         bool, typer.Option("--list", help="Print the names of the roles, and nothing else.")
     ] = False,
@@ -53,33 +75,47 @@ def prompts(
     The columns are id, role, condition (CF, CA-R, CA-U), base, variant,
     location, activity, text, and prompted: the dimensions that a sentence names.
     """
-    from contextbias.bench import build_prompts, load_bank
+    from contextbias.bench import BenchOptions, build_prompts, load_bank
 
     loaded = load_bank(bank)
+    options = BenchOptions(
+        unrelated=unrelated.value,
+        balanced=balanced,
+        phrasings=tuple(phrasing or ()),
+        axes=_names(axes) or (),
+    )
     if check:
-        _check(loaded)
+        _check(loaded, options)
     elif list_roles:
         _write("".join(f"{name}\n" for name in loaded.role_names), out)
     else:
-        asked = None if roles is None else [name for name in roles.split(",") if name.strip()]
-        built = build_prompts(loaded, asked)
+        built = build_prompts(loaded, _names(roles), options)
         _write(_listing(built, form, out), out)
         if out is not None:
             typer.echo(f"{len(built):,} prompts are in {out}", err=True)
 
 
-def _check(bank: Bank) -> None:
+def _names(text: str | None) -> tuple[str, ...] | None:
+    """``a, b`` -> the names; None stays None."""
+    if text is None:
+        return None
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _check(bank: Bank, options: BenchOptions) -> None:
     """Print every fault, one a line; a bank with faults ends in exit code 1."""
     from contextbias.bench import build_prompts, check_bank
     from contextbias.errors import CheckFailed
 
-    faults = check_bank(bank)
+    faults = check_bank(bank, options)
     for fault in faults:
         print(fault)
     if faults:
         raise CheckFailed(f"{len(faults):,} faults in {bank.source.path}")
-    count = len(build_prompts(bank))
-    typer.echo(f"{bank.label}: {len(bank.roles)} roles, {count:,} prompts, no fault", err=True)
+    count = len(build_prompts(bank, None, options))
+    typer.echo(
+        f"{options.label(bank)}: {len(bank.roles)} roles, {count:,} prompts, no fault", err=True
+    )
 
 
 def _listing(built: Sequence[Prompt], form: Format | None, out: Path | None) -> str:
