@@ -1,26 +1,33 @@
-"""Bias Intensity: pooled over roles, per role at matched support, and with Miller-Madow.
+"""Bias Intensity of one generator and dimension: pooled and per role, raw and at equal support.
 
-For one generator and dimension, with the label set Y fixed over roles, conditions and replicates:
+With the label set Y fixed over roles, conditions and replicates:
 
-- ``bi_pooled`` (raw support): x summed over roles, then BI.
-- ``bi_role`` (equal support): each role's BI, then the mean over roles. Conditions differ in their
-  number of images, and plug-in entropy depends on that; so a role's three conditions are compared
-  at m mentions each, m the smallest of the three, by the exact mean over all subsamples. The unit
-  is the mention: an image with several labels of a list gives several. A role with m = 0 is left
-  out, and counted in the note.
-- ``bi_role_miller_madow`` (raw support): each role's BI with the entropy corrected, then the mean
-  over the same roles.
+- ``bi_pooled``, raw support: x summed over roles, then BI.
+- ``bi_pooled``, equal support: each role reduced to m images in every condition, m the fewest
+  images that any of its conditions was read in; the mean over all such subsamples, in closed form
+  (stats/subsample.py says what that is for lists). The unit is the image. A role that was not read
+  in one condition is left out, and counted in the note.
+- ``effective_labels``: exp(H) of the same two.
+- ``bi_role``, equal support: each role's BI, then the mean over roles. A role's three conditions
+  are compared at m mentions each, m the smallest of the three, by the exact mean over all
+  subsamples. The unit is the mention: an image with several labels of a list gives several. A role
+  with m = 0 is left out, and counted in the note.
+- ``bi_role_miller_madow``, ``bi_role_grassberger``, raw support: each role's BI with the entropy
+  corrected, then the mean over the same roles.
 
 A contrast of ``bi_pooled`` uses the roles that were read in both of its conditions, so that it
-compares the same roles. Intervals come from the paired role bootstrap; ``bi_role`` resamples
-the roles' values, which do not change with the resample. Averages over dimensions, cohorts and
-generators are in levels.py.
+compares the same roles. Intervals come from the paired role bootstrap; the estimands by role
+resample the roles' values, which do not change with the resample. At equal support, replicates
+weight the expected counts x m / n, moved to have the closed form as their sample's value: their
+spread is that of drawing roles, which is what the interval is about. Averages over dimensions,
+cohorts and generators are in levels.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +35,17 @@ from numpy.typing import NDArray
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts
 from contextbias.stats.entropy import (
     bias_intensity,
+    effective_labels,
+    grassberger_entropy,
     miller_madow_entropy,
     plug_in_entropy,
 )
 from contextbias.stats.resample import weighted_mean
-from contextbias.stats.subsample import expected_entropy
+from contextbias.stats.subsample import expected_entropy, pooled_subsample_entropy
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 CONTRASTS = (("CA-R", "CF"), ("CA-U", "CF"), ("CA-U", "CA-R"))
 """Pairs of conditions, first minus second."""
@@ -47,10 +57,14 @@ SLOTS: tuple[tuple[str | None, str | None], ...] = (
 )
 """What is estimated of one dimension, as (condition, contrast): the columns of every array here."""
 
-SUPPORT = {"bi_pooled": "raw", "bi_role": "equal", "bi_role_miller_madow": "raw"}
-"""Estimand -> its support."""
+RAW, EQUAL = "raw", "equal"
+"""Values of the column ``support``."""
 
+_ALL = len(CONDITIONS)
+_PLACES = [(CONDITIONS.index(a), CONDITIONS.index(b)) for a, b in CONTRASTS]
 _CHUNK = 4_000_000
+_EXACT = 2**24
+"""Whole numbers up to here are exact in single precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +72,9 @@ class Intensity:
     """One estimand at one level: of a dimension, or an average (see levels.py)."""
 
     estimand: str
-    """``bi_pooled``, ``bi_role`` or ``bi_role_miller_madow``."""
+    """``bi_pooled``, ``bi_role`` …"""
+    support: str
+    """``raw`` or ``equal``."""
     generator: str
     """Which generator, or ``mean``."""
     cohort: str
@@ -66,9 +82,10 @@ class Intensity:
     dimension: str | None
     """Which dimension; None for averages over dimensions."""
     values: Floats
-    """Shape (1 + replicates, slots): the point first; nan where undefined."""
+    """Shape (rows, slots), nan where undefined: the point, then a row for each other set of
+    weights."""
     n: Integers
-    """Per slot: images read (``bi_pooled``), roles averaged, or members of an average."""
+    """Per slot: images (pooled), roles averaged, or members of an average."""
     n_missing: Integers | None
     """Per slot: images that could not be read; None for averages."""
     roles: Integers
@@ -79,27 +96,26 @@ class Intensity:
 
 
 def intensities(counts: ReaderCounts, weights: Floats) -> Iterator[Intensity]:
-    """All Bias Intensities of one reader, by estimand, generator and dimension.
+    """All Bias Intensities of one reader, by generator and dimension.
 
     Args:
         counts: The reader's counts.
-        weights: Shape (1 + replicates, roles); the first row is all ones.
+        weights: Shape (rows, roles), whole; the first row is all ones.
 
     Yields:
-        Three estimands for each dimension with at least one label; a slot of a condition that the
-        generator has no image in is nan.
+        The estimands of the module's docstring, for each dimension with at least one label; a slot
+        of a condition that the generator has no image in is nan.
     """
     for dimension in counts.dimensions:
-        if not dimension.labels:
-            continue
-        present = counts.images[dimension.generator].sum(axis=0) > 0
-        yield _pooled(dimension, present, weights)
-        by_role = role_intensities(dimension, present)
-        for estimand, values in by_role.items():
-            yield _averaged(estimand, dimension, values, present, weights)
+        if dimension.labels:
+            present = counts.images[dimension.generator].sum(axis=0) > 0
+            yield from _pooled(dimension, present, weights)
+            yield from _pooled_at_equal_support(dimension, present, weights)
+            for (estimand, support), values in role_intensities(dimension, present).items():
+                yield _averaged(estimand, support, dimension, values, present, weights)
 
 
-def role_support(counts: DimensionCounts, present: NDArray[np.bool_]) -> Integers:
+def role_support(counts: DimensionCounts, present: Booleans) -> Integers:
     """Mentions m that each role is compared at: the fewest of its conditions.
 
     Args:
@@ -112,87 +128,63 @@ def role_support(counts: DimensionCounts, present: NDArray[np.bool_]) -> Integer
     return np.asarray(counts.x.sum(axis=2)[:, present].min(axis=1))
 
 
-def role_intensities(counts: DimensionCounts, present: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Each role's BI: estimand -> shape (roles, conditions), nan where the role is left out."""
+def image_support(counts: DimensionCounts, present: Booleans) -> Integers:
+    """Images m that each role is reduced to: the fewest that one of its conditions was read in.
+
+    Args:
+        counts: Counts of one generator and dimension.
+        present: Conditions that the generator has images in, at least one.
+
+    Returns:
+        Shape (roles,); 0 where one of these conditions was not read.
+    """
+    return np.asarray(counts.n[:, present].min(axis=1))
+
+
+def role_intensities(counts: DimensionCounts, present: Booleans) -> dict[tuple[str, str], Floats]:
+    """Each role's BI: (estimand, support) -> shape (roles, conditions), nan where left out."""
     size = len(counts.labels)
     m = role_support(counts, present)
     used = (m > 0)[:, None] & present[None, :]
     mentions = np.where(used[:, :, None], counts.x, 0)
-    matched = expected_entropy(mentions, np.where(used, m[:, None], 0))
-    return {
-        "bi_role": bias_intensity(matched, size),
-        "bi_role_miller_madow": bias_intensity(miller_madow_entropy(mentions), size),
+    entropies = {
+        ("bi_role", EQUAL): expected_entropy(mentions, np.where(used, m[:, None], 0)),
+        ("bi_role_miller_madow", RAW): miller_madow_entropy(mentions),
+        ("bi_role_grassberger", RAW): grassberger_entropy(mentions),
     }
+    return {key: bias_intensity(entropy, size) for key, entropy in entropies.items()}
 
 
-def pooled_intensity(x: Integers | Floats, weights: Floats) -> Floats:
-    """BI of labels pooled over roles, for every row of weights.
+def pooled_entropy(x: Integers | Floats, weights: Floats) -> Floats:
+    """Entropy of labels pooled over roles, for every row of weights: one matrix product.
 
     Args:
-        x: Counts or probabilities, shape (roles, conditions, labels).
-        weights: Shape (rows, roles).
+        x: Counts, or expected ones, shape (roles, conditions, labels).
+        weights: Shape (rows, roles); whole where the counts are.
 
     Returns:
         Shape (rows, conditions); nan where nothing is left to count.
     """
     roles, conditions, labels = x.shape
-    flat = np.asarray(x, dtype=np.float64).reshape(roles, conditions * labels)
+    counted = np.issubdtype(x.dtype, np.integer)
+    largest = float(weights.sum(axis=1).max(initial=0)) * float(x.max(initial=0))
+    kind: Any = np.float32 if counted and largest < _EXACT else np.float64
+    flat = x.reshape(roles, conditions * labels).astype(kind)
+    narrow = weights.astype(kind)
     rows = max(1, _CHUNK // max(flat.shape[1], 1))
-    parts = [
-        plug_in_entropy((weights[i : i + rows] @ flat).reshape(-1, conditions, labels))
-        for i in range(0, len(weights), rows)
-    ]
-    return bias_intensity(np.concatenate(parts), labels)
+    parts = [np.empty((0, conditions))]
+    for i in range(0, len(weights), rows):
+        sums = (narrow[i : i + rows] @ flat).reshape(-1, conditions, labels)
+        parts.append(plug_in_entropy(sums.astype(np.int32) if counted else sums))
+    return np.concatenate(parts)
 
 
-def _pooled(counts: DimensionCounts, present: NDArray[np.bool_], weights: Floats) -> Intensity:
-    by_condition = pooled_intensity(counts.x, weights)
-    values = by_slot(by_condition, present)
-    read, mentioned = counts.n > 0, counts.x.sum(axis=2) > 0
-    n, lost, roles = (
-        _slot_totals(table, present)
-        for table in (counts.n, counts.missing, mentioned.astype(np.int64))
-    )
-    roles[len(CONDITIONS)] = roles[: len(CONDITIONS)][present].min()
-    notes = _notes(counts, np.zeros(len(SLOTS), dtype=np.int64))
-    for slot, (a, b) in enumerate(_contrast_places(), start=len(CONDITIONS) + 1):
-        both = read[:, a] & read[:, b]
-        left_out = int((read[:, a] | read[:, b]).sum() - both.sum())
-        roles[slot] = (mentioned & both[:, None])[:, [a, b]].sum(axis=0).min()
-        if left_out and present[a] and present[b]:
-            pair = pooled_intensity(counts.x[:, [a, b]] * both[:, None, None], weights)
-            values[:, slot] = pair[:, 0] - pair[:, 1]
-            n[slot] = counts.n[both][:, [a, b]].sum()
-            notes[slot] = _joined(notes[slot], _left_out(left_out))
-    return Intensity(
-        "bi_pooled", counts.generator, counts.cohort, counts.dimension,
-        values, n, lost, roles, tuple(notes),
-    )  # fmt: skip
+def pooled_intensity(x: Integers | Floats, weights: Floats) -> Floats:
+    """BI of labels pooled over roles; arguments and shape as `pooled_entropy`."""
+    return bias_intensity(pooled_entropy(x, weights), x.shape[2])
 
 
-def _averaged(
-    estimand: str,
-    counts: DimensionCounts,
-    by_role: Floats,
-    present: NDArray[np.bool_],
-    weights: Floats,
-) -> Intensity:
-    used = int(np.isfinite(by_role).any(axis=1).sum())
-    left_out = int((counts.n + counts.missing).any(axis=1).sum()) - used
-    everywhere = np.full(len(SLOTS), used, dtype=np.int64)
-    return Intensity(
-        estimand, counts.generator, counts.cohort, counts.dimension,
-        by_slot(weighted_mean(weights, by_role), present),
-        everywhere, _slot_totals(counts.missing, present), everywhere,
-        tuple(_notes(counts, np.full(len(SLOTS), left_out, dtype=np.int64))),
-    )  # fmt: skip
-
-
-def _contrast_places() -> list[tuple[int, int]]:
-    return [(CONDITIONS.index(a), CONDITIONS.index(b)) for a, b in CONTRASTS]
-
-
-def by_slot(by_condition: Floats, present: NDArray[np.bool_]) -> Floats:
+def by_slot(by_condition: Floats, present: Booleans) -> Floats:
     """Conditions, their mean, and the contrasts: shape (rows, conditions) to (rows, slots).
 
     The mean is over the conditions that the generator has images in, and nan where one of these
@@ -200,14 +192,100 @@ def by_slot(by_condition: Floats, present: NDArray[np.bool_]) -> Floats:
     """
     known = np.where(present, by_condition, np.nan)
     mean = known[:, present].mean(axis=1, keepdims=True)
-    contrasts = [known[:, [a]] - known[:, [b]] for a, b in _contrast_places()]
+    contrasts = [known[:, [a]] - known[:, [b]] for a, b in _PLACES]
     return np.concatenate([known, mean, *contrasts], axis=1)
 
 
-def _slot_totals(table: Integers, present: NDArray[np.bool_]) -> Integers:
+def _forms(labels: int) -> Mapping[str, Callable[[Floats], Floats]]:
+    """What is made of a pooled entropy."""
+    return {"bi_pooled": lambda h: bias_intensity(h, labels), "effective_labels": effective_labels}
+
+
+def _pooled(counts: DimensionCounts, present: Booleans, weights: Floats) -> Iterator[Intensity]:
+    entropy = pooled_entropy(counts.x, weights)
+    read, mentioned = counts.n > 0, counts.x.sum(axis=2) > 0
+    n, roles = _slot_totals(counts.n, present), _resting(mentioned, present)
+    notes = _notes(counts, np.zeros(len(SLOTS), dtype=np.int64))
+    pairs = {}
+    for slot, (a, b) in enumerate(_PLACES, start=_ALL + 1):
+        both = read[:, a] & read[:, b]
+        left_out = int((read[:, a] | read[:, b]).sum() - both.sum())
+        roles[slot] = (mentioned & both[:, None])[:, [a, b]].sum(axis=0).min()
+        if left_out and present[a] and present[b]:
+            pairs[slot] = pooled_entropy(counts.x[both][:, [a, b]], weights[:, both])
+            n[slot] = counts.n[both][:, [a, b]].sum()
+            notes[slot] = _joined(notes[slot], _left_out(left_out))
+    lost = _slot_totals(counts.missing, present)
+    for estimand, form in _forms(len(counts.labels)).items():
+        values = by_slot(form(entropy), present)
+        for slot, pair in pairs.items():
+            values[:, slot] = form(pair[:, 0]) - form(pair[:, 1])
+        yield Intensity(
+            estimand, RAW, counts.generator, counts.cohort, counts.dimension,
+            values, n, lost, roles, tuple(notes),
+        )  # fmt: skip
+
+
+def _pooled_at_equal_support(
+    counts: DimensionCounts, present: Booleans, weights: Floats
+) -> Iterator[Intensity]:
+    m = image_support(counts, present)
+    used = m > 0
+    point = np.full(_ALL, np.nan)
+    point[present] = pooled_subsample_entropy(
+        counts.x[used][:, present], counts.n[used][:, present], m[used, None]
+    )
+    entropy = np.concatenate([point[None], expected_entropies(counts, m, weights[1:])])
+    entropy[1:] += point - expected_entropies(counts, m, weights[:1])
+    left_out = int((counts.n + counts.missing).any(axis=1).sum() - used.sum())
+    kept = np.where(used[:, None] & present, m[:, None], 0)
+    for estimand, form in _forms(len(counts.labels)).items():
+        yield Intensity(
+            estimand, EQUAL, counts.generator, counts.cohort, counts.dimension,
+            by_slot(form(entropy), present), _slot_totals(kept, present),
+            _slot_totals(counts.missing, present),
+            _resting((counts.x.sum(axis=2) > 0) & used[:, None], present),
+            tuple(_notes(counts, np.full(len(SLOTS), left_out, dtype=np.int64))),
+        )  # fmt: skip
+
+
+def expected_entropies(counts: DimensionCounts, m: Integers, weights: Floats) -> Floats:
+    """Pooled entropy of the expected counts x m / n; shape (rows, conditions)."""
+    used = m > 0
+    scale = m[used, None] / np.maximum(counts.n[used], 1)
+    return pooled_entropy(counts.x[used] * scale[..., None], weights[:, used])
+
+
+def _averaged(
+    estimand: str,
+    support: str,
+    counts: DimensionCounts,
+    by_role: Floats,
+    present: Booleans,
+    weights: Floats,
+) -> Intensity:
+    used = int(np.isfinite(by_role).any(axis=1).sum())
+    left_out = int((counts.n + counts.missing).any(axis=1).sum()) - used
+    everywhere = np.full(len(SLOTS), used, dtype=np.int64)
+    return Intensity(
+        estimand, support, counts.generator, counts.cohort, counts.dimension,
+        by_slot(weighted_mean(weights, by_role), present),
+        everywhere, _slot_totals(counts.missing, present), everywhere,
+        tuple(_notes(counts, np.full(len(SLOTS), left_out, dtype=np.int64))),
+    )  # fmt: skip
+
+
+def _slot_totals(table: Integers, present: Booleans) -> Integers:
     total = table.sum(axis=0)
-    pairs = [total[a] + total[b] for a, b in _contrast_places()]
+    pairs = [total[a] + total[b] for a, b in _PLACES]
     return np.concatenate([total, [total[present].sum()], pairs]).astype(np.int64)
+
+
+def _resting(mentioned: Booleans, present: Booleans) -> Integers:
+    """Roles with something to count: the fewest of each slot's conditions."""
+    total = mentioned.sum(axis=0)
+    pairs = [(mentioned[:, [a, b]].sum(axis=0)).min() for a, b in _PLACES]
+    return np.concatenate([total, [total[present].min()], pairs]).astype(np.int64)
 
 
 def _notes(counts: DimensionCounts, left_out: Integers) -> list[str | None]:

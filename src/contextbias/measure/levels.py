@@ -1,4 +1,4 @@
-"""From dimensions to cohorts, to the overall value, to the mean over generators.
+"""From dimensions to cohorts, to the overall value, to the mean over generators; and intervals.
 
 Weights are equal all through: a cohort is the mean of its dimensions that have a value, the overall
 value the mean of its cohorts, the mean over generators the mean of those that have a value. A
@@ -9,23 +9,33 @@ A dimension's replicates are expanded for the roles that the dimension rests on 
 averaged, since dimensions of one study can rest on different numbers of roles: facial hair colour
 on those with facial hair. A dimension of one role shows no spread: the interval of a cohort is that
 of its other dimensions, and a mean over generators has none where a generator has none.
+
+Effective numbers of labels are averaged over generators only: dimensions differ in how many labels
+they can have.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import Integers
-from contextbias.measure.intensity import SLOTS, SUPPORT, Floats, Intensity
-from contextbias.measure.rows import Run
+from contextbias.measure.intensity import SLOTS, Floats, Intensity
+from contextbias.measure.rows import Run, estimate_frame
 from contextbias.schema import COHORTS
-from contextbias.stats.resample import Interval, expand, expansion, percentile_interval
+from contextbias.stats.resample import (
+    Interval,
+    bca_interval,
+    expand,
+    expansion,
+    percentile_interval,
+)
 
 MEAN = "mean"
 """Name of the mean over generators in the column ``generator``."""
@@ -40,73 +50,118 @@ point as their mean, and stretched by the factor that a mean of so few roles nee
 roles and so less entropy; those of any statistic are too narrow for few roles. perf/coverage.py
 prints how often each covers."""
 
+BCA = "bootstrap-bca"
+"""Method of bias-corrected and accelerated intervals, over the same replicates."""
+
+TWO_LEVEL = "bootstrap-two-level"
+"""Method of intervals as BOOTSTRAP, whose replicates draw roles and then prompts (two_level.py)."""
+
+UNPROMPTED = "_unprompted"
+"""Ends the name of an estimand that leaves out images whose prompt names the dimension."""
+
+_UNBOUNDED = ("bi_role_miller_madow", "bi_role_grassberger")
+_Key = tuple[str, str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """How the rows after the point are used."""
+
+    method: str
+    """BOOTSTRAP, BCA or TWO_LEVEL."""
+    alpha: float
+    """1 minus their level."""
+    jackknife: int = 0
+    """How many of the last rows leave out one role each; the others are replicates."""
+    only_where_defined: bool = False
+    """Leave out rows without an interval: the other methods have them already."""
+
 
 def with_averages(found: Iterable[Intensity]) -> list[Intensity]:
     """Dimensions, then cohorts, overall values and means over generators.
 
     Args:
-        found: Intensities of one estimand, by generator and dimension.
+        found: Intensities of one estimand and support, by generator and dimension.
 
     Returns:
         `found` and its averages. ``n`` of an average is the number of values in it: dimensions of
         a cohort, cohorts of an overall value, generators of a mean.
     """
-    dimensions = list(found)
-    cohorts = _averages(dimensions, lambda i: (i.generator, i.cohort, None))
-    overall = _averages(cohorts, lambda i: (i.generator, OVERALL, None))
-    single = [*dimensions, *cohorts, *overall]
+    single = list(found)
+    if single and not single[0].estimand.startswith("effective_labels"):
+        cohorts = _averages(single, lambda i: (i.generator, i.cohort, None))
+        single += [*cohorts, *_averages(cohorts, lambda i: (i.generator, OVERALL, None))]
     return [*single, *_averages(single, lambda i: (MEAN, i.cohort, i.dimension))]
 
 
-def intensity_rows(
-    found: Iterable[Intensity], run: Run, *, alpha: float, method: str | None = None
-) -> Iterator[dict[str, Any]]:
-    """Rows for every level and slot.
+def intensity_frame(
+    found: Iterable[Intensity],
+    run: Run,
+    intervals: Intervals,
+    *,
+    method: str | None = None,
+    dimensions: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """Estimates for every level and slot.
 
     Args:
         found: Intensities of all estimands, by generator and dimension.
         run: Keys of the rows.
-        alpha: 1 minus the level of the intervals.
+        intervals: What the rows after the point are.
         method: Method of rows without an interval.
+        dimensions: Dimensions to give rows for; None for all. Averages have theirs in any case.
 
-    Yields:
+    Returns:
         Rows of tables.EstimateRow. A slot that no dimension of the generator has a value for has
         no row (contrasts of a study with one condition); a dimension without a value where others
         have one has a row with a null point. An interval needs two roles.
     """
-    by_estimand = defaultdict(list)
+    groups = defaultdict(list)
     for intensity in found:
-        by_estimand[intensity.estimand].append(_expanded(intensity, alpha))
-    for mine in by_estimand.values():
-        levels = with_averages(mine)
-        wanted = {
-            level.generator: np.isfinite(level.values[0])
+        groups[intensity.estimand, intensity.support].append(_stretched(intensity, intervals))
+    parts = [estimate_frame([])]
+    for members in groups.values():
+        levels = with_averages(members)
+        wanted = _wanted(levels)
+        chosen = [
+            (level, wanted[level.generator])
             for level in levels
-            if level.cohort == OVERALL
-        }
-        for level in levels:
-            yield from _rows(level, run, wanted[level.generator], alpha, method)
+            if dimensions is None or level.dimension is None or level.dimension in dimensions
+        ]
+        parts.append(_frame(chosen, run, intervals, method))
+    return pl.concat(parts)
 
 
-def _expanded(found: Intensity, alpha: float) -> Intensity:
+def _stretched(found: Intensity, intervals: Intervals) -> Intensity:
     """Replicates expanded for the roles of each slot; nan where these are fewer than two."""
-    wide = expand(found.values[1:], expansion(found.roles, alpha))
+    if intervals.method == BCA:
+        return found
+    wide = expand(found.values[1:], expansion(found.roles, intervals.alpha))
     return replace(found, values=np.concatenate([found.values[:1], wide]))
 
 
-def _averages(members: Sequence[Intensity], key: Any) -> list[Intensity]:
-    groups: dict[tuple[str, str, str | None], list[Intensity]] = defaultdict(list)
+def _wanted(levels: Sequence[Intensity]) -> dict[str, NDArray[np.bool_]]:
+    """Generator -> slots that any of its dimensions has a value in."""
+    found: dict[str, NDArray[np.bool_]] = {}
+    for level in levels:
+        known = np.isfinite(level.values[0])
+        found[level.generator] = found.get(level.generator, known) | known
+    return found
+
+
+def _averages(members: Sequence[Intensity], key: Callable[[Intensity], _Key]) -> list[Intensity]:
+    groups: dict[_Key, list[Intensity]] = defaultdict(list)
     for member in members:
         groups[key(member)].append(member)
     return [_average(names, group) for names, group in groups.items()]
 
 
-def _average(names: tuple[str, str, str | None], members: list[Intensity]) -> Intensity:
+def _average(names: _Key, members: list[Intensity]) -> Intensity:
     generator, cohort, dimension = names
     stack = np.stack([member.values for member in members])
     defined = np.isfinite(stack[:, :1])
     return Intensity(
-        members[0].estimand, generator, cohort, dimension,
+        members[0].estimand, members[0].support, generator, cohort, dimension,
         values=_mean_of_known(np.where(defined, stack, np.nan)),
         n=defined.sum(axis=0)[0],
         n_missing=None,
@@ -123,9 +178,7 @@ def _roles(generator: str, roles: Integers, defined: NDArray[np.bool_]) -> Integ
     return np.asarray(np.where(defined.any(axis=0), fewest, 0), dtype=np.int64)
 
 
-def _note(
-    names: tuple[str, str, str | None], members: Sequence[Intensity], slot: int
-) -> str | None:
+def _note(names: _Key, members: Sequence[Intensity], slot: int) -> str | None:
     """Cohorts that an overall value lacks, or ``degenerate`` where all of a mean's members are."""
     generator, cohort, dimension = names
     lacking = len(COHORTS) - sum(bool(np.isfinite(m.values[0, slot])) for m in members)
@@ -142,38 +195,61 @@ def _mean_of_known(stack: Floats) -> Floats:
     return mean
 
 
-def _rows(
-    level: Intensity, run: Run, wanted: Any, alpha: float, method: str | None
-) -> Iterator[dict[str, Any]]:
-    interval = percentile_interval(level.values[0], level.values[1:], alpha, centred=True)
-    for slot, (condition, contrast) in enumerate(SLOTS):
-        if not wanted[slot]:
-            continue
-        rests = level.roles[slot] >= 2 and np.isfinite(interval.low[slot])
-        low, high = _within_range(level.estimand, contrast, interval, slot)
-        yield run.row(
-            level.estimand,
-            generator=level.generator,
-            condition=condition,
-            contrast=contrast,
-            cohort=level.cohort,
-            dimension=level.dimension,
-            support=SUPPORT[level.estimand],
-            method=BOOTSTRAP if rests else method,
-            point=interval.point[slot],
-            low=low if rests else None,
-            high=high if rests else None,
-            n=level.n[slot],
-            n_missing=None if level.n_missing is None else level.n_missing[slot],
-            note=level.notes[slot],
-        )
+def _frame(
+    chosen: Sequence[tuple[Intensity, NDArray[np.bool_]]],
+    run: Run,
+    intervals: Intervals,
+    method: str | None,
+) -> pl.DataFrame:
+    """Rows of levels of one estimand and support, for the slots that are wanted."""
+    levels = [level for level, _ in chosen]
+    wanted = np.array([slots for _, slots in chosen]).reshape(len(levels), len(SLOTS))
+    interval = _interval(np.stack([level.values for level in levels], axis=1), intervals)
+    rests = (np.array([level.roles for level in levels]) >= 2) & np.isfinite(interval.low)
+    if intervals.only_where_defined:
+        wanted &= rests
+    low, high = _within_range(levels[0].estimand, interval)
+    place, slot = np.nonzero(wanted)
+    rest = rests[place, slot]
+    columns: dict[str, Any] = {
+        **{name: [getattr(levels[i], name) for i in place] for name in _KEYS},
+        "condition": [SLOTS[j][0] for j in slot],
+        "contrast": [SLOTS[j][1] for j in slot],
+        "method": [intervals.method if there else method for there in rest],
+        "point": interval.point[place, slot],
+        "low": np.where(rest, low[place, slot], np.nan),
+        "high": np.where(rest, high[place, slot], np.nan),
+        "n": np.array([level.n for level in levels])[place, slot],
+        "n_missing": [_at(levels[i].n_missing, j) for i, j in zip(place, slot, strict=True)],
+        "note": [levels[i].notes[j] for i, j in zip(place, slot, strict=True)],
+    }
+    words = dict.fromkeys((*_KEYS, "condition", "contrast", "method", "note"), pl.String)
+    return run.frame(pl.DataFrame(columns, schema_overrides={**words, "n_missing": pl.Int64}))
 
 
-def _within_range(
-    estimand: str, contrast: str | None, interval: Interval, slot: int
-) -> tuple[float, float]:
-    """Ends of an interval, cut to what the estimand can be; a corrected entropy has no bounds."""
-    ends = np.array([interval.low[slot], interval.high[slot]])
-    if estimand != "bi_role_miller_madow":
-        ends = ends.clip(-1.0 if contrast else 0.0, 1.0)
-    return float(ends[0]), float(ends[1])
+_KEYS = ("estimand", "support", "generator", "cohort", "dimension")
+
+
+def _at(table: Integers | None, slot: Any) -> int | None:
+    return None if table is None else int(table[slot])
+
+
+def _interval(values: Floats, intervals: Intervals) -> Interval:
+    """Intervals of all levels at once; `values` has shape (rows, levels, slots)."""
+    last = len(values) - intervals.jackknife
+    if intervals.method == BCA:
+        return bca_interval(values[0], values[1:last], values[last:], intervals.alpha)
+    return percentile_interval(values[0], values[1:last], intervals.alpha, centred=True)
+
+
+def _within_range(estimand: str, interval: Interval) -> tuple[Floats, Floats]:
+    """Ends of intervals, cut to what the estimand can be; a corrected entropy has no bounds."""
+    name = estimand.removesuffix(UNPROMPTED)
+    if name in _UNBOUNDED:
+        return interval.low, interval.high
+    contrast = np.array([name is not None for _, name in SLOTS])
+    if name == "effective_labels":
+        lowest, highest = np.where(contrast, -np.inf, 1.0), np.full(len(SLOTS), np.inf)
+    else:
+        lowest, highest = np.where(contrast, -1.0, 0.0), np.ones(len(SLOTS))
+    return interval.low.clip(lowest, highest), interval.high.clip(lowest, highest)

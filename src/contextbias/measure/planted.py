@@ -6,7 +6,8 @@ answered. Here the same numbers are made from it that are made from counts, unde
 that read the dimension), so that planted and recovered values are of the same mixture.
 
 - ``prevalence``, ``range_pp``, ``ccs``: the formulas of consistency.py with shares for counts.
-- ``bi_pooled``: BI of the pooled expected counts; what pictures without end would tend to.
+- ``bi_pooled``: BI of the pooled expected counts; what pictures without end would tend to. At
+  equal support each role weighs as many images in every condition as in its smallest.
 - ``bi_role``: the expected value at the matched support, m mentions drawn from the cell's shares.
   Plug-in entropy at 15 mentions is far from its limit, and the comparison is to show the reader's
   errors, not that bias. Exact for independent images with one label each; images of
@@ -28,8 +29,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import ReaderCounts
-from contextbias.measure.intensity import SLOTS, Floats, Intensity, by_slot, pooled_intensity
-from contextbias.measure.levels import OVERALL, intensity_rows
+from contextbias.measure.intensity import (
+    EQUAL,
+    RAW,
+    SLOTS,
+    Floats,
+    Intensity,
+    by_slot,
+    pooled_intensity,
+)
+from contextbias.measure.levels import BOOTSTRAP, OVERALL, Intervals, intensity_frame
 from contextbias.measure.rows import Run, estimate_frame
 from contextbias.schema import DIMENSIONS
 from contextbias.stats.entropy import bias_intensity
@@ -82,11 +91,10 @@ def planted_estimates(
     run = Run(PLANTED, preset, people, codebook)
     roles = sorted({role for c in counts for role in c.roles})
     cells = _cells(planted, roles, _weights(counts, roles))
-    rows = list(intensity_rows(_intensities(cells), run, alpha=0.05, method=_METHOD))
-    for one in cells:
-        rows += _label_rows(one, roles, run)
-    frame = estimate_frame(rows)
-    return pl.concat([frame, estimate_frame(_share_rows(cells, run, margin_pp))])
+    none = Intervals(BOOTSTRAP, alpha=0.05)
+    parts = [intensity_frame(_intensities(cells), run, none, method=_METHOD)]
+    parts += [estimate_frame(_label_rows(one, roles, run)) for one in cells]
+    return pl.concat([*parts, estimate_frame(_share_rows(cells, run, margin_pp))])
 
 
 def _weights(
@@ -150,14 +158,18 @@ def _intensities(cells: Sequence[PlantedCells]) -> Iterator[Intensity]:
         for g in {cell.generator for cell in cells}
     }
     for cell in cells:
-        yield _pooled(cell, present[cell.generator])
+        for support in (RAW, EQUAL):
+            yield _pooled(cell, present[cell.generator], support)
         yield _by_role(cell, present[cell.generator])
 
 
-def _pooled(cell: PlantedCells, present: NDArray[np.bool_]) -> Intensity:
-    expected = cell.p * cell.weight[:, :, None]
+def _pooled(cell: PlantedCells, present: NDArray[np.bool_], support: str) -> Intensity:
+    weight = cell.weight
+    if support == EQUAL:
+        weight = np.where(present, weight[:, present].min(axis=1)[:, None], 0.0)
+    expected = cell.p * weight[:, :, None]
     values = by_slot(pooled_intensity(expected, np.ones((1, len(expected)))), present)
-    return _intensity("bi_pooled", cell, values, cell.weight.sum(axis=0))
+    return _intensity("bi_pooled", support, cell, values, weight.sum(axis=0))
 
 
 def _by_role(cell: PlantedCells, present: NDArray[np.bool_]) -> Intensity:
@@ -169,14 +181,16 @@ def _by_role(cell: PlantedCells, present: NDArray[np.bool_]) -> Intensity:
     mean = np.full((1, len(CONDITIONS)), np.nan)
     if used.any():
         mean[0, present] = by_role[used][:, present].mean(axis=0)
-    return _intensity("bi_role", cell, by_slot(mean, present), np.full(3, used.sum()))
+    return _intensity("bi_role", EQUAL, cell, by_slot(mean, present), np.full(3, used.sum()))
 
 
-def _intensity(estimand: str, cell: PlantedCells, values: Floats, n: Floats) -> Intensity:
+def _intensity(
+    estimand: str, support: str, cell: PlantedCells, values: Floats, n: Floats
+) -> Intensity:
     whole = np.rint(n).astype(np.int64)
     total = whole.sum() if estimand == "bi_pooled" else whole[0]
     return Intensity(
-        estimand, cell.generator, DIMENSIONS[cell.dimension].cohort, cell.dimension,
+        estimand, support, cell.generator, DIMENSIONS[cell.dimension].cohort, cell.dimension,
         values=values,
         n=np.concatenate([whole, np.full(len(SLOTS) - len(whole), total)]),
         n_missing=None,

@@ -96,10 +96,11 @@ def pooled_subsample_entropy(counts: ArrayLike, images: ArrayLike, size: ArrayLi
     if np.any(m > n) or np.any(x > n[..., None]):
         raise ValueError("a count or a size is above its number of images")
     shape = x.shape[1:]
-    cells = int(np.prod(shape))
+    groups = int(np.prod(shape[:-1]))
+    cells = groups * shape[-1]
     role, cell = np.nonzero((x * (m > 0)[..., None]).reshape(len(x), cells))
-    group = cell // shape[-1]
-    images_, drawn = (table.reshape(len(x), -1)[role, group] for table in (n, m))
+    group = cell // max(shape[-1], 1)
+    images_, drawn = (table.reshape(len(x), groups)[role, group] for table in (n, m))
     triples, place = _distinct(x.reshape(len(x), cells)[role, cell], images_, drawn)
     mean = _summed(triples[0] * triples[2] / triples[1], place, cell, cells)
     k_log_k = _summed_x_log_x(triples, place, cell, mean)
