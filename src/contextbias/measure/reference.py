@@ -218,8 +218,8 @@ def reference_added(counts: ReaderCounts, run: Run, settings: Settings) -> pl.Da
 
     x and n are summed over all dimensions in which the role shows the label in any condition: the
     garment "apron" and the item "apron" become one label, with twice the images. The estimands are
-    ``prevalence_added`` and so on; rows have cohort ``all`` and no dimension; a label that stands in one dimension only everywhere is left out,
-    since its numbers are those of its dimension.
+    ``prevalence_added`` and so on; rows have cohort ``all`` and no dimension. A label that stands
+    in one dimension only everywhere is left out, since its numbers are those of its dimension.
 
     Args:
         counts: Counts of one reader, counted as the released code counts.
