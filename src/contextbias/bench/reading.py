@@ -52,7 +52,7 @@ def load_bank(name_or_path: str | Path = "contextbench") -> Bank:
         BankError: There is no such bank or file, or it is not a bank; the message names file and
             line where it can.
     """
-    shipped = _shipped()
+    shipped = shipped_banks()
     if str(name_or_path) in shipped:
         text = (
             files("contextbias.bench").joinpath("data", f"{name_or_path}.toml").read_text("utf-8")
@@ -62,7 +62,8 @@ def load_bank(name_or_path: str | Path = "contextbench") -> Bank:
 
 
 @cache
-def _shipped() -> tuple[str, ...]:
+def shipped_banks() -> tuple[str, ...]:
+    """Names of the banks that ship with the package."""
     text = files("contextbias.bench").joinpath("data", "banks.toml").read_text("utf-8")
     return tuple(tomllib.loads(text)["banks"])
 

@@ -119,6 +119,28 @@ def records(
     _say(done, study, counted=False, records=True)
 
 
+@app.command()
+def prompts(
+    source: Annotated[
+        Path, typer.Argument(metavar="LIST", help="The prompt list, .json or .jsonl.")
+    ],
+    study: StudyToFill,
+) -> None:
+    """Take in a prompt list, such as the paper's own, as what a study asks for.
+
+    Entries say role, context (CF, CA-R, CA-U), prompt, and seeds_by_model where they have some: in
+    one array, or by role and condition. Which prompts are phrasings of one another is worked out
+    from their words. The list is copied into the study and named in its study.toml. A generator
+    that is called as the list calls it draws with the seeds of the list.
+    """
+    from contextbias.pipeline import import_prompts
+
+    done = import_prompts(source, study)
+    typer.echo(f"{done.summary()}, in {study}", err=True)
+    if done.is_new_study:
+        typer.echo(f"Name generators and readers in {study / 'study.toml'}", err=True)
+
+
 def _make_study(folder: Path, source: Path, *, preset: str) -> None:
     """Make the study's folder, unless it is there."""
     import json

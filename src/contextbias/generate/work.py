@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from contextbias import __version__
@@ -44,17 +45,33 @@ def orders_for(
     images_per_prompt: int,
     study_seed: int,
     paired: bool,
+    seeds: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> Iterator[Order]:
     """Every image that a study wants from one generator, in the order of its prompts.
 
     The first image of every prompt comes before the second of any: a run that is cut short has
     covered all cells.
+
+    Args:
+        prompts: What is asked for.
+        generator: Name in study.toml.
+        fingerprint: Hash of its settings.
+        images_per_prompt: How many.
+        study_seed: What seeds are derived from.
+        paired: The same seeds for all prompts of a role; see `ids.image_seed`.
+        seeds: Prompt id -> seeds that came with the prompt. They are used first, in their order;
+            images beyond them get derived ones.
     """
     prompts = list(prompts)
     for replicate in range(images_per_prompt):
         for prompt in prompts:
-            seed = image_seed(
-                study_seed, prompt.role, replicate, None if paired else prompt.prompt_id
+            given = seeds.get(prompt.prompt_id, ())
+            seed = (
+                given[replicate]
+                if replicate < len(given)
+                else image_seed(
+                    study_seed, prompt.role, replicate, None if paired else prompt.prompt_id
+                )
             )
             image_id = content_hash(["image", generator, fingerprint, prompt.prompt_id, seed])
             job = Job(

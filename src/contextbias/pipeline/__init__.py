@@ -23,6 +23,7 @@ from contextbias.errors import ConfigError, nearest
 from contextbias.pipeline import derived, paid
 from contextbias.pipeline.imports import import_images
 from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.prompt_lists import import_prompts
 from contextbias.pipeline.released import (
     import_records,
     import_reference,
@@ -40,6 +41,7 @@ __all__ = [
     "Options",
     "failures",
     "import_images",
+    "import_prompts",
     "import_records",
     "import_reference",
     "read_reference",

@@ -29,9 +29,22 @@ def bench(wanted: Wanted, _: Options) -> Done:
     if not wanted.prompts:
         return Done("bench", 0, "no generator draws, so no prompts are needed")
     state = f"{new:,} new" if new else "nothing new"
-    return Done(
-        "bench", new, f"{len(wanted.prompts):,} prompts for {counted(roles, 'role')}, {state}"
-    )
+    summary = f"{len(wanted.prompts):,} prompts for {counted(roles, 'role')}, {state}"
+    return Done("bench", new, summary + _seeds_given(wanted))
+
+
+def _seeds_given(wanted: Wanted) -> str:
+    """Which generators use the seeds of a prompt list; empty where there are none."""
+    listed = wanted.asked.listed
+    if listed is None or not listed.seeds:
+        return ""
+    with_seeds = [s.name for s in wanted.drawn if wanted.asked.seeds_of(s.name)]
+    without = [s.name for s in wanted.drawn if s.name not in with_seeds]
+    parts = [f"the list's seeds for {', '.join(with_seeds)}"] if with_seeds else []
+    if without:
+        known = ", ".join(sorted(listed.seeds))
+        parts.append(f"derived seeds for {', '.join(without)} (the list has some for {known})")
+    return f"; {'; '.join(parts)}"
 
 
 def generate(wanted: Wanted, options: Options) -> Done:

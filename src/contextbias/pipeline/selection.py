@@ -8,16 +8,16 @@ before it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from contextbias.bench import build_prompts, load_bank
 from contextbias.config import BackendSection
 from contextbias.errors import ConfigError, MissingPart, nearest
 from contextbias.extract.work import reading_id
 from contextbias.generate.work import Order, orders_for
 from contextbias.ids import content_hash
+from contextbias.pipeline.asking import Asked, asked_of
 from contextbias.pipeline.imports import source_of
 from contextbias.registry import load_generator, load_reader
 from contextbias.store import Study
@@ -48,18 +48,29 @@ class Wanted:
         return tuple(g for g in self.study.config.generators if g.backend == FOLDER)
 
     @cached_property
-    def prompts(self) -> tuple[Prompt, ...]:
-        """The bank's prompts for the configured roles; none where nothing draws.
+    def asked(self) -> Asked:
+        """The prompts for the configured roles; none where nothing draws.
 
         Raises:
             BankError: An unknown role, or a bank that breaks a rule.
+            InputError: A prompt list that cannot be read.
         """
-        if not self.drawn:
-            return ()
-        bench = self.study.config.bench
-        name = bench.bank if bench.bank == "contextbench" else str(self.study.root / bench.bank)
-        roles = None if bench.roles == "all" else bench.roles
-        return build_prompts(load_bank(name), roles)
+        return asked_of(self.study) if self.drawn else Asked(())
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """All prompts that generators are asked for; raises as `asked`."""
+        return self.asked.prompts
+
+    def known_prompts(self) -> list[Prompt]:
+        """All prompts of the study, by id, each as the configuration has it now.
+
+        The same sentence may be another variant, or be said to name other dimensions, than when it
+        was first stored.
+        """
+        now = {prompt.prompt_id: prompt for prompt in self.prompts}
+        stored = {prompt.prompt_id: prompt for prompt in self.study.prompts()}
+        return [prompt for _, prompt in sorted((stored | now).items())]
 
     @cached_property
     def generator_rows(self) -> dict[str, GeneratorRow]:
@@ -123,6 +134,7 @@ class Wanted:
                 images_per_prompt=config.images_per_prompt,
                 study_seed=config.seed,
                 paired=config.seeds == "paired",
+                seeds=self.asked.seeds_of(section.name),
             )
         )
 
@@ -149,11 +161,20 @@ class Wanted:
         }
         imported = by_command | self.folder_fingerprints
         return [
-            image
+            self._as_asked_now(image)
             for image in self.study.images()
             if image.image_id in self.image_ids
             or (image.generator_fingerprint in imported and image.status != REMOVED)
         ]
+
+    def _as_asked_now(self, image: ImageRow) -> ImageRow:
+        """The row with the variant that its prompt has in the present configuration."""
+        variant = self._variants.get(image.prompt_id, image.variant)
+        return image if variant == image.variant else replace(image, variant=variant)
+
+    @cached_property
+    def _variants(self) -> dict[str, str]:
+        return {p.prompt_id: f"{p.base}/{p.variant}" for p in self.prompts}
 
     def unused_images(self) -> int:
         """How many stored images do not belong to this configuration."""
