@@ -99,7 +99,7 @@ def import_reference(study: Study, found: ReleasedFiles, *, reader: str) -> Impo
         [f.place for f in found.frequencies],
         {row.generator: row.source for row in stored.values()},
     )
-    rows = [_frequency_row(each, reader) for each in found.frequencies]
+    rows = [frequency_row(each, reader) for each in found.frequencies]
     new = _latest(rows, stored, "frequency_id", ("sha256", "source"))
     study.append_prompts(_prompt(row.role, row.condition, row.variant) for row in rows)
     study.append_frequencies(new)
@@ -160,7 +160,8 @@ def read_source(source: Path) -> list[Described]:
 # ---- rows
 
 
-def _frequency_row(found: Frequencies, reader: str) -> FrequencyRow:
+def frequency_row(found: Frequencies, reader: str) -> FrequencyRow:
+    """The row of one file of counts, as a first attempt."""
     place = found.place
     prompt = _prompt(place.role, place.condition, place.prompt)
     return FrequencyRow(
