@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextbias.tables import GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
+from contextbias.tables import (
+    FrequencyRow,
+    GeneratorRow,
+    ImageRow,
+    Prompt,
+    ReaderRow,
+    ReadingRow,
+)
 
 
 def prompt(prompt_id: str = "p1", **fields: Any) -> Prompt:
@@ -72,3 +79,21 @@ def reading(reading_id: str = "d1", attempt: int = 1, **fields: Any) -> ReadingR
         "created_at": "2026-01-01T00:00:00+00:00",
     }
     return ReadingRow(reading_id=reading_id, attempt=attempt, **(defaults | fields))
+
+
+def frequency(frequency_id: str = "q1", **fields: Any) -> FrequencyRow:
+    defaults: dict[str, Any] = {
+        "attempt": 1,
+        "reader": "released",
+        "generator": "Flux",
+        "source": "study_Flux",
+        "role": "nurse",
+        "condition": "CF",
+        "prompt_id": "p1",
+        "variant": "a_photo",
+        "images": 10,
+        "counts": (("scene_appearance", "mood", "calm", 7),),
+        "sha256": "s1",
+        "created_at": "2026-01-01T00:00:00+00:00",
+    }
+    return FrequencyRow(frequency_id=frequency_id, **(defaults | fields))
