@@ -34,6 +34,7 @@ LEVELS: dict[str, int] = {
     "weights": 2,
     "database": 3,
     "stamps": 3,
+    "parquet": 3,
     "store": 4,
     "engines": 3,
     "registry": 3,

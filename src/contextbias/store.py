@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contextbias import parquet
 from contextbias.config import StudyConfig, load_config, parse_config
 from contextbias.database import Database
 from contextbias.errors import StudyError
@@ -199,19 +200,23 @@ class Study:
 
     def attributes(self) -> pl.DataFrame | None:
         """derived/attributes.parquet, or None before canonicalise."""
-        return self._read_parquet("attributes")
+        return parquet.read(self._derived("attributes"))
 
     def label_counts(self) -> pl.DataFrame | None:
         """derived/label_counts.parquet: answers that came counted; None without."""
-        return self._read_parquet("label_counts")
+        return parquet.read(self._derived("label_counts"))
+
+    def scan_attributes(self) -> pl.LazyFrame | None:
+        """The same without reading it yet, for who goes through it a part at a time."""
+        return parquet.scan(self._derived("attributes"))
 
     def planted(self) -> pl.DataFrame | None:
         """derived/planted.parquet: what simulated generators were told to draw; None without."""
-        return self._read_parquet("planted")
+        return parquet.read(self._derived("planted"))
 
     def estimates(self) -> pl.DataFrame | None:
         """derived/estimates.parquet, or None before measure."""
-        return self._read_parquet("estimates")
+        return parquet.read(self._derived("estimates"))
 
     def write_attributes(
         self, frame: pl.DataFrame, fingerprint: str, mapping: bytes | None = None
@@ -228,9 +233,9 @@ class Study:
         """Rewrite the planted probabilities. Writer: generate."""
         self._write_parquet("planted", frame, fingerprint)
 
-    def write_estimates(self, frame: pl.DataFrame, fingerprint: str) -> None:
-        """Rewrite the estimates. Writer: measure."""
-        self._write_parquet("estimates", frame, fingerprint)
+    def write_estimates(self, frame: pl.DataFrame | pl.LazyFrame, fingerprint: str) -> int:
+        """Rewrite the estimates; returns how many they are. Writer: measure."""
+        return self._write_parquet("estimates", frame, fingerprint)
 
     def drop_planted(self) -> None:
         """Remove the planted probabilities, when nothing is planted any more. Writer: generate."""
@@ -270,32 +275,20 @@ class Study:
                 self._database.append(table, rows)
             drop_receipts([receipt.path for receipt in chunk])
 
-    def _read_parquet(self, name: str) -> pl.DataFrame | None:
-        path = self.root / "derived" / f"{name}.parquet"
-        if not path.is_file():
-            return None
-        import polars as pl
-
-        try:
-            return pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise StudyError(
-                f"{path} cannot be read: {error}", "run `contextbias run` to make it again"
-            ) from None
+    def _derived(self, name: str) -> Path:
+        return self.root / "derived" / f"{name}.parquet"
 
     def _write_parquet(
         self,
         name: str,
-        frame: pl.DataFrame,
+        frame: pl.DataFrame | pl.LazyFrame,
         fingerprint: str,
         beside: dict[str, bytes] | None = None,
-    ) -> None:
-        import io
-
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer, compression="zstd")
-        files = {**(beside or {}), f"derived/{name}.parquet": buffer.getvalue()}
+    ) -> int:
+        data, rows = parquet.encoded(frame)
+        files = {**(beside or {}), f"derived/{name}.parquet": data}
         self._stamps.keep(name, fingerprint, files)
+        return rows
 
 
 def drop_receipts(paths: Sequence[Path]) -> None:

@@ -162,5 +162,5 @@ def test_nothing_readable_and_nothing_at_all() -> None:
 
 def test_presets() -> None:
     assert set(measure(study(), preset="strict", bootstrap=0)["preset"]) == {"strict"}
-    with pytest.raises(ConfigError, match="'reference'"):
+    with pytest.raises(ConfigError, match="'mine'"):
         measure(study(), preset="mine")

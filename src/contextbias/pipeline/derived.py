@@ -105,7 +105,7 @@ def _refuse_edited(study: Study) -> None:
 def _attributes_fingerprint(
     wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow], mapping: str
 ) -> str:
-    rows = [[i.image_id, i.attempt, i.status, i.path] for i in images]
+    rows = [[i.image_id, i.attempt, i.status, i.path, i.variant] for i in images]
     read = [[r.reading_id, r.attempt, r.status] for r in readings]
     readers = [row.fingerprint for row in wanted.reader_rows.values()]
     return content_hash(["attributes", __version__, CODEBOOK_VERSION, mapping, readers, rows, read])
@@ -117,10 +117,10 @@ def measure(wanted: Wanted, options: Options) -> Done:
     Raises:
         InputError: There are no attributes.
     """
-    from contextbias.measure import measure as make_estimates
+    from contextbias.measure import measure_lazily
 
     study = wanted.study
-    attributes = study.attributes()
+    attributes = study.scan_attributes()
     if attributes is None or study.fingerprint("attributes") is None:
         seen = "has no attributes" if attributes is None else "has attributes that were changed"
         raise InputError(f"{study.root} {seen}", "run the canonicalise stage first")
@@ -131,16 +131,32 @@ def measure(wanted: Wanted, options: Options) -> Done:
     if study.fingerprint("estimates") == fingerprint:
         return Done("measure", 0, "nothing to do")
     readable = {row.reader: row.readable for row in wanted.reader_rows.values()}
-    frame = make_estimates(
+    estimates = measure_lazily(
         attributes,
         _planted(study),
         readable=readable,
         label_counts=study.label_counts(),
+        prompts=_prompts(wanted),
         codebook=CODEBOOK_VERSION,
         **settings | {"shares": _shares(wanted, options)},
     )
-    study.write_estimates(frame, fingerprint)
-    return Done("measure", frame.height, f"{frame.height:,} estimates")
+    number = study.write_estimates(estimates, fingerprint)
+    return Done("measure", number, f"{number:,} estimates")
+
+
+def _prompts(wanted: Wanted) -> pl.DataFrame | None:
+    """What is known of the prompts; None for a study of images that came without any."""
+    import polars as pl
+
+    prompts = wanted.known_prompts()
+    if not prompts:
+        return None
+    plain = ("prompt_id", "base", "location", "activity")
+    columns = {name: [getattr(prompt, name) for prompt in prompts] for name in plain}
+    return pl.DataFrame(
+        columns | {"prompted": [list(prompt.prompted) for prompt in prompts]},
+        schema={**dict.fromkeys(plain, pl.String), "prompted": pl.List(pl.String)},
+    )
 
 
 def stale(wanted: Wanted) -> list[str]:
