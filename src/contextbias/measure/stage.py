@@ -16,9 +16,11 @@ from contextbias.measure.clustered import design_effect_estimates, with_design_e
 from contextbias.measure.consistency import consistency_blocks
 from contextbias.measure.leading import leading_labels
 from contextbias.measure.missing import missing_by_role, missing_rows
+from contextbias.measure.permuted import permutation_estimates
 from contextbias.measure.planted import planted_estimates
 from contextbias.measure.reference import reference_added, reference_intensity
 from contextbias.measure.representation import representation_estimates
+from contextbias.measure.robustness import robustness_estimates
 from contextbias.measure.rows import Run, Settings, block, estimate_frame, estimates_of
 from contextbias.schema import CODEBOOK_VERSION
 
@@ -143,6 +145,8 @@ SECTIONS: tuple[Section, ...] = (
     leading_labels,
     _consistency,
     design_effect_estimates,
+    permutation_estimates,
+    robustness_estimates,
     _description,
     missing_by_role,
     bounds_estimates,
