@@ -26,6 +26,7 @@ LEVELS: dict[str, int] = {
     "stats": 0,
     "tables": 1,
     "files": 2,
+    "forecast": 2,
     "config": 2,
     "options": 2,
     "migrations": 2,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from contextbias.forecast import Forecast
 from contextbias.tables import OK
 
 
@@ -52,4 +53,17 @@ class Reader(Protocol):
 
     def read(self, picture: Picture) -> RawReading:
         """Read one picture; a failure is a row, not an exception."""
+        ...
+
+
+class ForecastingReader(Protocol):
+    """A reader that can say what its readings will take. Optional; `contextbias plan` asks it."""
+
+    def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
+        """What reading so many pictures is expected to take: quick, and nothing is spent.
+
+        Args:
+            pictures: How many are still to be read, those that are not made yet included.
+            pixels: Their usual width and height; None where it is not known.
+        """
         ...

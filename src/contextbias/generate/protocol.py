@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from contextbias.forecast import Forecast
 from contextbias.tables import OK
 
 
@@ -73,4 +74,12 @@ class Generator(Protocol):
 
     def generate(self, jobs: Sequence[Job]) -> Iterator[Made]:
         """Make every job's image, in any order; a job that fails is a row, not an exception."""
+        ...
+
+
+class ForecastingGenerator(Protocol):
+    """A generator that can say what its images will take. Optional; `contextbias plan` asks it."""
+
+    def plan(self, jobs: Sequence[Job]) -> Forecast:
+        """What making all of `jobs` is expected to take: quick, and nothing is spent or kept."""
         ...

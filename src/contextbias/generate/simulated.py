@@ -11,11 +11,14 @@ everything downstream can be checked against what was planted. Options are in st
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from contextbias.forecast import Forecast
 from contextbias.generate.protocol import Job, Made
 from contextbias.options import Options
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
     from contextbias.generate.planted import Drawn, PlantedModel
     from contextbias.tables import Prompt
+
+
+_TRIED = 4  # pictures that a plan draws: a fraction of a second
 
 
 class SimulatedOptions(Options):
@@ -89,6 +95,23 @@ class SimulatedGenerator:
         """Draw every job's picture, in order."""
         for job in jobs:
             yield self._make(job)
+
+    def plan(self, jobs: Sequence[Job]) -> Forecast:
+        """Draw a few of the pictures, and reckon with what they took."""
+        if not jobs:
+            return Forecast(seconds=0.0, size=0)
+        tried = jobs[:: -(-len(jobs) // _TRIED)]
+        self._make(tried[0])  # the first one also reads the tables
+        began = time.perf_counter()
+        made = [self._make(job) for job in tried]
+        share = len(jobs) / len(tried)
+        size = sum(len(each.data or b"") + len(json.dumps(each.truth)) for each in made)
+        return Forecast(
+            seconds=(time.perf_counter() - began) * share,
+            size=round(size * share),
+            pixels=(self._options.size, self._options.size),
+            basis=f"tried on {len(tried)} of them",
+        )
 
     def planted(self, prompts: Sequence[Prompt]) -> pl.DataFrame:
         """The exact probabilities behind the pictures of `prompts`; see `planted_rows`."""

@@ -21,6 +21,7 @@ from contextbias.extract.local.people import Person, answers, mean_age, read_peo
 from contextbias.extract.local.pictures import UnreadablePicture, load_rgb
 from contextbias.extract.local.pixels import PixelReading, framing, read_pixels
 from contextbias.extract.protocol import Picture, RawReading
+from contextbias.forecast import Forecast
 from contextbias.options import Options
 from contextbias.schema import Record, empty_person, empty_record
 from contextbias.weights import require, select
@@ -38,6 +39,13 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     "skin_tone": ("light", "medium", "dark"),
 }
 """Dimensions that the reader answers, and the labels that it can tell apart."""
+
+
+SECONDS = (0.02, 0.145)
+"""Seconds a picture and seconds a megapixel on one core: 0.07 at 512 x 512 and 0.17 at 1024 x 1024,
+20 pictures of the demo each (perf/local_reader.py)."""
+
+_USUAL = (1024, 1024)  # what most models draw
 
 
 class LocalReaderOptions(Options):
@@ -100,6 +108,14 @@ class LocalReader:
         pixels = read_pixels(rgb)
         people = read_people(rgb, networks, smallest_face=self._smallest_face)
         return RawReading(record=self._record(rgb, pixels, people), raw=_raw(rgb, pixels, people))
+
+    def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
+        """Seconds grow with the pixels of a picture; see `SECONDS`."""
+        width, height = pixels or _USUAL
+        fixed, by_megapixel = SECONDS
+        each = fixed + by_megapixel * width * height / 1e6
+        basis = f"{each:.2f} seconds for {width} x {height} pixels, on one core"
+        return Forecast(seconds=each * pictures, basis=basis)
 
     def _loaded(self) -> Networks:
         """The networks, loaded at the first picture and shared by all threads."""
