@@ -83,12 +83,15 @@ class PromptCounts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _ByPrompt:
+class ByPrompt:
     """What `PromptCounts` is made of, when it is asked for."""
 
     prompts: Prompts
+    """The axis of prompts, P of them."""
     n: Integers
+    """Images read, shape (P,)."""
     missing: Integers
+    """Images that could not be read, shape (P,)."""
     rows: tuple[Integers, Integers, Integers]
     """Prompt, label and count of each cell that is not 0."""
 
@@ -111,7 +114,7 @@ class DimensionCounts:
     """Images read, shape (roles, conditions)."""
     missing: Integers
     """Images that could not be read, shape (roles, conditions)."""
-    by_prompt: _ByPrompt | None = field(default=None, repr=False)
+    by_prompt: ByPrompt | None = field(default=None, repr=False)
     """Behind `prompts`."""
 
     @cached_property
@@ -277,7 +280,7 @@ def _dimensions(
             table.reshape(roles, len(CONDITIONS), len(words)),
             _by_cell(axis, n, roles),
             _by_cell(axis, missing, roles),
-            _ByPrompt(axis, n, missing, (prompt, label, count)),
+            ByPrompt(axis, n, missing, (prompt, label, count)),
         )
 
 
@@ -294,14 +297,14 @@ def _by_cell(axis: Prompts, values: Integers, roles: int) -> Integers:
     return grid
 
 
-def _one_prompt_a_cell(counts: DimensionCounts) -> _ByPrompt:
+def _one_prompt_a_cell(counts: DimensionCounts) -> ByPrompt:
     role, condition = np.nonzero(counts.n + counts.missing)
     names = tuple(f"{i}/{CONDITIONS[j]}" for i, j in zip(role, condition, strict=True))
     x = counts.x[role, condition]
     prompt, label = np.nonzero(x)
     axis = Prompts(names, names, role, condition, np.arange(len(role)))
     n, missing = (table[role, condition] for table in (counts.n, counts.missing))
-    return _ByPrompt(axis, n, missing, (prompt, label, x[prompt, label]))
+    return ByPrompt(axis, n, missing, (prompt, label, x[prompt, label]))
 
 
 def _missing(sums: Sums) -> pl.DataFrame:

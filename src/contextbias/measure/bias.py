@@ -7,19 +7,21 @@ averages; where no prompt names a dimension there is no twin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from contextbias.measure.arrays import DimensionCounts, ReaderCounts
+from contextbias.measure.arrays import ReaderCounts
 from contextbias.measure.intensity import (
     EQUAL,
     Floats,
     Intensity,
+    Key,
+    RoleValues,
+    all_role_intensities,
     intensities,
-    role_intensities,
     role_support,
 )
 from contextbias.measure.levels import (
@@ -36,6 +38,9 @@ from contextbias.measure.two_level import draw_prompts, with_drawn_prompts
 from contextbias.stats.resample import jackknife_weights, role_weights
 from contextbias.tables import CONDITIONS
 
+_METHODS = {"expanded": BOOTSTRAP, "bca": BCA, "two-level": TWO_LEVEL}
+ByRole = Mapping[Key, RoleValues]
+
 
 def bias_estimates(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
     """Bias Intensity of one reader, with the intervals that `settings` asks for.
@@ -49,52 +54,43 @@ def bias_estimates(counts: ReaderCounts, run: Run, settings: Settings) -> pl.Dat
         Rows of tables.EstimateRow. The first of ``intervals`` is that of every row; another has
         further rows, with the same keys and its own method, where it is defined.
     """
-    return pl.concat(
-        [
-            *_with_intervals(counts, run, settings),
-            *(_role_rows(of, counts, run) for of in counts.dimensions if of.labels),
-        ]
-    )
+    if not counts.roles:
+        return estimate_frame([])
+    by_role = all_role_intensities(counts)
+    parts = [*_with_intervals(counts, by_role, run, settings), _role_rows(counts, by_role, run)]
+    return pl.concat(parts)
 
 
-def _with_intervals(counts: ReaderCounts, run: Run, settings: Settings) -> Iterator[pl.DataFrame]:
-    yield estimate_frame([])
-    rng = np.random.default_rng(settings.seed)
-    weights = role_weights(len(counts.roles), settings.bootstrap, rng) if counts.roles else None
-    if weights is None:
-        return
+def _with_intervals(
+    counts: ReaderCounts, by_role: ByRole, run: Run, settings: Settings
+) -> Iterator[pl.DataFrame]:
     restricted = unprompted_counts(counts, settings.prompts)
+    rng = np.random.default_rng(settings.seed)
+    weights = role_weights(len(counts.roles), settings.bootstrap, rng)
+    both = (counts, by_role), (restricted, all_role_intensities(restricted))
     for number, name in enumerate(settings.intervals):
-        intervals = _intervals(name, counts, settings, further=number > 0)
-        found, without = (
-            list(_resampled(each, weights, intervals, settings)) for each in (counts, restricted)
-        )
+        resampled = _resampling(name, counts, weights, settings)
+        found, without = (list(resampled(*each)) for each in both)
+        left_out = len(counts.roles) if name == "bca" else 0
+        intervals = Intervals(_METHODS[name], settings.alpha, left_out, number > 0)
         yield intensity_frame(found, run, intervals)
         if without:
-            named = {of.dimension for of in restricted.dimensions}
-            yield intensity_frame(
-                _replaced(found, without), run, intervals, dimensions=sorted(named)
-            )
+            named = sorted({of.dimension for of in restricted.dimensions})
+            yield intensity_frame(_replaced(found, without), run, intervals, dimensions=named)
 
 
-def _intervals(name: str, counts: ReaderCounts, settings: Settings, *, further: bool) -> Intervals:
-    methods = {"expanded": BOOTSTRAP, "bca": BCA, "two-level": TWO_LEVEL}
-    left_out = len(counts.roles) if name == "bca" else 0
-    return Intervals(methods[name], settings.alpha, left_out, only_where_defined=further)
-
-
-def _resampled(
-    counts: ReaderCounts, weights: Floats, intervals: Intervals, settings: Settings
-) -> Iterator[Intensity]:
-    """Intensities with the rows that the intervals are made from."""
+def _resampling(
+    name: str, counts: ReaderCounts, weights: Floats, settings: Settings
+) -> Callable[[ReaderCounts, ByRole], Iterator[Intensity]]:
+    """What gives intensities the rows that intervals are made from."""
     ones = np.ones((1, len(counts.roles)))
-    if intervals.method == TWO_LEVEL:
+    if name == "two-level":
         # A stream of its own, so that the roles drawn are those of the other methods.
-        rng = np.random.default_rng([settings.seed, 2])
-        draws = draw_prompts(counts, weights, rng)
-        return with_drawn_prompts(intensities(counts, ones), counts, draws)
-    left_out = jackknife_weights(len(counts.roles))[: intervals.jackknife]
-    return intensities(counts, np.concatenate([ones, weights, left_out]))
+        draws = draw_prompts(counts, weights, np.random.default_rng([settings.seed, 2]))
+        return lambda of, by_role: with_drawn_prompts(intensities(of, ones, by_role), of, draws)
+    left_out = jackknife_weights(len(counts.roles)) if name == "bca" else ones[:0]
+    rows = np.concatenate([ones, weights, left_out])
+    return lambda of, by_role: intensities(of, rows, by_role)
 
 
 def _replaced(found: Sequence[Intensity], without: Sequence[Intensity]) -> Iterator[Intensity]:
@@ -105,23 +101,34 @@ def _replaced(found: Sequence[Intensity], without: Sequence[Intensity]) -> Itera
         yield replace(each, estimand=each.estimand + UNPROMPTED)
 
 
-def _role_rows(of: DimensionCounts, counts: ReaderCounts, run: Run) -> pl.DataFrame:
+def _role_rows(counts: ReaderCounts, by_role: ByRole, run: Run) -> pl.DataFrame:
     """``bi_role`` of each role, at the support at which its conditions are compared."""
-    present = counts.images[of.generator].sum(axis=0) > 0
-    values = role_intensities(of, present)["bi_role", EQUAL]
-    role, condition = np.nonzero(np.isfinite(values))
-    rows = pl.DataFrame(
-        {
-            "estimand": ["bi_role"] * len(role),
-            "role": [counts.roles[i] for i in role],
-            "condition": [CONDITIONS[j] for j in condition],
+    parts = [pl.DataFrame(schema=_ROLE_ROWS)]
+    for of in counts.dimensions:
+        if not of.labels:
+            continue
+        present = counts.images[of.generator].sum(axis=0) > 0
+        values = by_role[of.generator, of.dimension]["bi_role", EQUAL]
+        role, condition = np.nonzero(np.isfinite(values))
+        columns = {
+            "role": np.array(counts.roles, dtype=object)[role],
+            "condition": np.array(CONDITIONS, dtype=object)[condition],
             "point": values[role, condition],
             "n": role_support(of, present)[role],
             "n_missing": of.missing[role, condition],
-        },
-        schema_overrides={"role": pl.String, "condition": pl.String},
-    )
-    return run.frame(
-        rows, generator=of.generator, cohort=of.cohort, dimension=of.dimension, support=EQUAL,
-        note="degenerate" if len(of.labels) == 1 else None,
-    )  # fmt: skip
+            "generator": of.generator,
+            "cohort": of.cohort,
+            "dimension": of.dimension,
+            "note": "degenerate" if len(of.labels) == 1 else None,
+        }
+        parts.append(pl.DataFrame(columns, schema=_ROLE_ROWS))
+    rows = pl.concat(parts).with_columns(estimand=pl.lit("bi_role"))
+    return run.frame(rows, support=EQUAL)
+
+
+_ROLE_ROWS = {
+    **dict.fromkeys(["role", "condition"], pl.String),
+    "point": pl.Float64,
+    **dict.fromkeys(["n", "n_missing"], pl.Int64),
+    **dict.fromkeys(["generator", "cohort", "dimension", "note"], pl.String),
+}

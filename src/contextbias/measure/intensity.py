@@ -46,6 +46,10 @@ from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
+Key = tuple[str, str]
+"""Generator and dimension."""
+RoleValues = dict[tuple[str, str], Floats]
+"""(estimand, support) -> shape (roles, conditions), nan where a role is left out."""
 
 CONTRASTS = (("CA-R", "CF"), ("CA-U", "CF"), ("CA-U", "CA-R"))
 """Pairs of conditions, first minus second."""
@@ -62,7 +66,8 @@ RAW, EQUAL = "raw", "equal"
 
 _ALL = len(CONDITIONS)
 _PLACES = [(CONDITIONS.index(a), CONDITIONS.index(b)) for a, b in CONTRASTS]
-_CHUNK = 4_000_000
+_CHUNK = 500_000
+"""Sums held at a time: few enough for the processor's cache."""
 _EXACT = 2**24
 """Whole numbers up to here are exact in single precision."""
 
@@ -95,24 +100,39 @@ class Intensity:
     """Per slot."""
 
 
-def intensities(counts: ReaderCounts, weights: Floats) -> Iterator[Intensity]:
+def intensities(
+    counts: ReaderCounts, weights: Floats, by_role: Mapping[Key, RoleValues] | None = None
+) -> Iterator[Intensity]:
     """All Bias Intensities of one reader, by generator and dimension.
 
     Args:
         counts: The reader's counts.
         weights: Shape (rows, roles), whole; the first row is all ones.
+        by_role: From `all_role_intensities` of these counts, where they are there already.
 
     Yields:
         The estimands of the module's docstring, for each dimension with at least one label; a slot
         of a condition that the generator has no image in is nan.
     """
+    known = all_role_intensities(counts) if by_role is None else by_role
     for dimension in counts.dimensions:
         if dimension.labels:
             present = counts.images[dimension.generator].sum(axis=0) > 0
             yield from _pooled(dimension, present, weights)
             yield from _pooled_at_equal_support(dimension, present, weights)
-            for (estimand, support), values in role_intensities(dimension, present).items():
-                yield _averaged(estimand, support, dimension, values, present, weights)
+            for name, values in known[dimension.generator, dimension.dimension].items():
+                yield _averaged(name, dimension, values, present, weights)
+
+
+def all_role_intensities(counts: ReaderCounts) -> dict[Key, RoleValues]:
+    """(generator, dimension) -> `role_intensities`, for dimensions with a label."""
+    return {
+        (of.generator, of.dimension): role_intensities(
+            of, counts.images[of.generator].sum(axis=0) > 0
+        )
+        for of in counts.dimensions
+        if of.labels
+    }
 
 
 def role_support(counts: DimensionCounts, present: Booleans) -> Integers:
@@ -141,8 +161,8 @@ def image_support(counts: DimensionCounts, present: Booleans) -> Integers:
     return np.asarray(counts.n[:, present].min(axis=1))
 
 
-def role_intensities(counts: DimensionCounts, present: Booleans) -> dict[tuple[str, str], Floats]:
-    """Each role's BI: (estimand, support) -> shape (roles, conditions), nan where left out."""
+def role_intensities(counts: DimensionCounts, present: Booleans) -> RoleValues:
+    """Each role's BI."""
     size = len(counts.labels)
     m = role_support(counts, present)
     used = (m > 0)[:, None] & present[None, :]
@@ -257,8 +277,7 @@ def expected_entropies(counts: DimensionCounts, m: Integers, weights: Floats) ->
 
 
 def _averaged(
-    estimand: str,
-    support: str,
+    name: tuple[str, str],
     counts: DimensionCounts,
     by_role: Floats,
     present: Booleans,
@@ -268,7 +287,7 @@ def _averaged(
     left_out = int((counts.n + counts.missing).any(axis=1).sum()) - used
     everywhere = np.full(len(SLOTS), used, dtype=np.int64)
     return Intensity(
-        estimand, support, counts.generator, counts.cohort, counts.dimension,
+        *name, counts.generator, counts.cohort, counts.dimension,
         by_slot(weighted_mean(weights, by_role), present),
         everywhere, _slot_totals(counts.missing, present), everywhere,
         tuple(_notes(counts, np.full(len(SLOTS), left_out, dtype=np.int64))),

@@ -10,8 +10,6 @@ from contextbias.measure.intensity import RAW
 from contextbias.measure.rows import Run, Settings, estimate_frame
 from contextbias.tables import CONDITIONS
 
-_PLACES = np.array([*CONDITIONS, "all"])
-
 
 def leading_labels(counts: ReaderCounts, run: Run, _: Settings) -> pl.DataFrame:
     """``leading_label``: the label with the most mentions, and its share of them.
@@ -28,34 +26,32 @@ def leading_labels(counts: ReaderCounts, run: Run, _: Settings) -> pl.DataFrame:
         Rows of tables.EstimateRow, ``n`` the mentions: of generators and dimensions by condition,
         with role null for all roles together; none where there is no mention.
     """
-    parts = (_leading(of, counts.roles) for of in counts.dimensions if of.labels)
-    frames = (run.frame(part, support=RAW, method="count") for part in parts)
-    return pl.concat([estimate_frame([]), *frames])
+    parts = [_leading(of, counts.roles) for of in counts.dimensions if of.labels]
+    if not parts:
+        return estimate_frame([])
+    rows = pl.concat(parts).with_columns(estimand=pl.lit("leading_label"))
+    return run.frame(rows, support=RAW, method="count")
 
 
 def _leading(of: DimensionCounts, roles: tuple[str, ...]) -> pl.DataFrame:
-    names: list[str | None] = [*roles, None]
     x = np.concatenate([of.x, of.x.sum(axis=0, keepdims=True)])
     x = np.concatenate([x, x.sum(axis=1, keepdims=True)], axis=1)
     total, most = x.sum(axis=2), x.max(axis=2)
     role, place = np.nonzero(total)
-    missing = _missing(of.missing)
-    return pl.DataFrame(
-        {
-            "estimand": ["leading_label"] * len(role),
-            "generator": [of.generator] * len(role),
-            "role": [names[i] for i in role],
-            "condition": _PLACES[place],
-            "cohort": [of.cohort] * len(role),
-            "dimension": [of.dimension] * len(role),
-            "label": np.array(of.labels)[x[role, place].argmax(axis=1)],
-            "point": most[role, place] / total[role, place],
-            "n": total[role, place],
-            "n_missing": missing[role, place],
-            "note": _ties(x[role, place], most[role, place]),
-        },
-        schema_overrides={"role": pl.String, "note": pl.String},
-    )
+    columns = {
+        "role": np.array([*roles, None], dtype=object)[role],
+        "condition": np.array([*CONDITIONS, "all"], dtype=object)[place],
+        "label": np.array(of.labels, dtype=object)[x[role, place].argmax(axis=1)],
+        "point": most[role, place] / total[role, place],
+        "n": total[role, place],
+        "n_missing": _missing(of.missing)[role, place],
+        "note": _ties(x[role, place], most[role, place]),
+        "generator": of.generator,
+        "cohort": of.cohort,
+        "dimension": of.dimension,
+    }
+    words = ("role", "condition", "label", "note", "generator", "cohort", "dimension")
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(words, pl.String))
 
 
 def _missing(table: Integers) -> Integers:

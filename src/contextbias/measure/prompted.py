@@ -10,12 +10,13 @@ sentences. The label set stays that of all images, so that values with and witho
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from contextbias.measure.arrays import DimensionCounts, ReaderCounts
+from contextbias.measure.arrays import ByPrompt, DimensionCounts, Prompts, ReaderCounts
 
 
 def unprompted_counts(counts: ReaderCounts, prompts: pl.DataFrame | None) -> ReaderCounts:
@@ -47,15 +48,23 @@ def _named(prompts: pl.DataFrame | None) -> dict[str, set[str]]:
 def _without(of: DimensionCounts, named: set[str]) -> DimensionCounts | None:
     if not named:
         return None
-    by_prompt = of.prompts
-    lost = np.flatnonzero([prompt in named for prompt in by_prompt.prompt])
-    if not (by_prompt.n[lost] + by_prompt.missing[lost]).any():
+    table = of.prompts
+    lost = np.array([prompt in named for prompt in table.prompt], dtype=bool)
+    if not (table.n[lost] + table.missing[lost]).any():
         return None
-    where = by_prompt.role[lost], by_prompt.condition[lost]
-    x, n, missing = of.x.copy(), of.n.copy(), of.missing.copy()
-    for row, role, condition in zip(lost, *where, strict=True):
-        start, stop = by_prompt.x.indptr[row : row + 2]
-        x[role, condition, by_prompt.x.indices[start:stop]] -= by_prompt.x.data[start:stop]
-    np.subtract.at(n, where, by_prompt.n[lost])
-    np.subtract.at(missing, where, by_prompt.missing[lost])
-    return DimensionCounts(of.generator, of.cohort, of.dimension, of.labels, x, n, missing)
+    kept = ~lost
+    where = table.role[kept], table.condition[kept]
+    cells = table.x[kept].tocoo()
+    x, n, missing = np.zeros_like(of.x), np.zeros_like(of.n), np.zeros_like(of.missing)
+    np.add.at(x, (where[0][cells.row], where[1][cells.row], cells.col), cells.data)
+    np.add.at(n, where, table.n[kept])
+    np.add.at(missing, where, table.missing[kept])
+    axis = Prompts(
+        tuple(itertools.compress(table.prompt, kept)),
+        tuple(itertools.compress(table.variant, kept)),
+        *where,
+        np.unique(table.cluster[kept], return_inverse=True)[1],
+    )
+    rows = (cells.row.astype(np.int64), cells.col.astype(np.int64), cells.data.astype(np.int64))
+    by_prompt = ByPrompt(axis, table.n[kept], table.missing[kept], rows)
+    return replace(of, x=x, n=n, missing=missing, by_prompt=by_prompt)

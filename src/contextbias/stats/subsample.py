@@ -25,6 +25,9 @@ Integers = NDArray[np.int64]
 _CHUNK = 2_000_000
 """Numbers held at a time."""
 
+_LARGEST_INDEX = 20_000_000
+"""Keys up to here are found by index."""
+
 _LARGE_MEAN = 128
 """Means from here on are expanded around."""
 
@@ -140,12 +143,24 @@ def _distinct(
     x: Integers, total: Integers, size: Integers
 ) -> tuple[tuple[Integers, Integers, Integers], Integers]:
     """Distinct (x, N, m), and the place of each cell among them: cells share few of them."""
-    if not len(x):
-        return (x, total, size), np.zeros(0, dtype=np.int64)
-    spans = int(total.max()) + 1, int(size.max()) + 1
-    keys, place = np.unique((x * spans[0] + total) * spans[1] + size, return_inverse=True)
+    spans = int(total.max(initial=0)) + 1, int(size.max(initial=0)) + 1
+    cells = (x * spans[0] + total) * spans[1] + size
+    keys, place = _distinct_keys(cells, (int(x.max(initial=0)) + 1) * spans[0] * spans[1])
     rest, m = np.divmod(keys, spans[1])
-    return (rest // spans[0], rest % spans[0], m), place.ravel()
+    return (rest // spans[0], rest % spans[0], m), place
+
+
+def _distinct_keys(keys: Integers, end: int) -> tuple[Integers, Integers]:
+    """Distinct keys below `end`, and the place of each: without sorting, where `end` is small."""
+    if end > _LARGEST_INDEX:
+        distinct, place = np.unique(keys, return_inverse=True)
+        return distinct, place.ravel()
+    seen = np.zeros(end, dtype=bool)
+    seen[keys] = True
+    distinct = np.flatnonzero(seen)
+    index = np.empty(end, dtype=np.int32)
+    index[distinct] = np.arange(len(distinct))
+    return distinct, index[keys].astype(np.int64)
 
 
 def _drawn_x_log_x(x: Integers, total: Integers, m: Integers) -> Floats:
