@@ -170,10 +170,9 @@ def _say(done: ImportedRows, study: Path, *, counted: bool, records: bool) -> No
     parts += [f"{done.readings:,} readings"] if records else []
     typer.echo(f"{' and '.join(parts)} new in {study}", err=True)
     if done.invalid:
+        what = "record is" if done.invalid == 1 else "records are"
         typer.echo(
-            f"{done.invalid:,} records are off schema and count as missing, for example "
-            f"{done.example}",
-            err=True,
+            f"{done.invalid:,} {what} off schema, so missing; for example {done.example}", err=True
         )
     if not (done.frequencies or done.readings):
         typer.echo("Everything was there already.", err=True)
