@@ -167,7 +167,8 @@ def _sums(of: DimensionCounts, kind: str, tests: VariantTests, alpha: float) -> 
     parts = []
     for support, chosen in (("supported", kept), ("all", np.ones(kept.size, np.bool_))):
         table = {
-            name: np.bincount(condition[chosen], value[chosen], len(CONDITIONS))
+            # Of nothing, bincount makes whole numbers.
+            name: np.bincount(condition[chosen], value[chosen], len(CONDITIONS)).astype(np.float64)
             for name, value in values.items()
         }
         if support == "all":
