@@ -52,6 +52,7 @@ def measure_lazily(
     shares: pl.DataFrame | None = None,
     intervals: Sequence[str] = ("expanded",),
     label_counts: pl.DataFrame | None = None,
+    sections: Sequence[Section] | None = None,
 ) -> pl.LazyFrame:
     """Turn attributes into estimates.
 
@@ -76,6 +77,7 @@ def measure_lazily(
             bias.py. The first is that of every row.
         label_counts: Rows of tables.LabelCountRow: answers that came counted, of readers of their
             own; None for none.
+        sections: What is estimated; None for all that the preset has.
 
     Returns:
         Columns of tables.EstimateRow: one reader after the other, one section after the other, and
@@ -97,7 +99,8 @@ def measure_lazily(
     counts = count_readers(
         attributes, people=people, readable=readable, label_counts=label_counts, released=released
     )
-    sections = REFERENCE_SECTIONS if released else SECTIONS
+    if sections is None:
+        sections = REFERENCE_SECTIONS if released else SECTIONS
     blocks: list[pl.DataFrame] = []
     for reader, found in counts.items():
         run = Run(reader, preset, people, codebook)
@@ -140,14 +143,15 @@ def _label_counts(counts: ReaderCounts, run: Run) -> Iterator[dict[str, Any]]:
         )  # fmt: skip
 
 
+CORE: tuple[Section, ...] = (bias_estimates, _consistency, _description)
+"""Bias Intensity, consistency, and how much was counted: what a headline needs."""
+
 SECTIONS: tuple[Section, ...] = (
-    bias_estimates,
+    *CORE,
     leading_labels,
-    _consistency,
     design_effect_estimates,
     permutation_estimates,
     robustness_estimates,
-    _description,
     missing_by_role,
     bounds_estimates,
     representation_estimates,
