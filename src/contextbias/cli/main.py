@@ -14,7 +14,18 @@ from typing import Annotated, Any
 import typer
 
 from contextbias import __version__
-from contextbias.cli import audit, consistency, demo, doctor, imports, init, models, run, status
+from contextbias.cli import (
+    audit,
+    consistency,
+    demo,
+    doctor,
+    imports,
+    init,
+    models,
+    run,
+    specifications,
+    status,
+)
 from contextbias.cli import prompts as prompts_command
 from contextbias.errors import ContextBiasError, InputError, one_line
 
@@ -61,6 +72,7 @@ app.command(rich_help_panel=_STUDY)(run.extract)
 app.command(rich_help_panel=_STUDY)(run.canonicalise)
 app.command(rich_help_panel=_STUDY)(run.measure)
 app.command(rich_help_panel=_STUDY)(run.report)
+app.command(rich_help_panel=_STUDY)(specifications.specifications)
 app.add_typer(imports.app, name="import", rich_help_panel=_STUDY)
 app.command(rich_help_panel=_PARTS)(prompts_command.prompts)
 app.command(rich_help_panel=_PARTS)(consistency.consistency)

@@ -1,0 +1,109 @@
+"""``contextbias specifications``: one number under every combination of choices."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextbias.cli.run import StudyFolder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def specifications(
+    study: StudyFolder,
+    contrast: Annotated[
+        str,
+        typer.Option(help="CA-U - CF, CA-R - CF, CA-U - CA-R; or a condition, or all."),
+    ] = "CA-U - CF",
+    cohort: Annotated[str, typer.Option(help="A cohort, or all: the mean of the four.")] = "all",
+    dimension: Annotated[
+        str | None, typer.Option(help="One dimension, instead of a mean.", show_default=False)
+    ] = None,
+    generator: Annotated[str, typer.Option(help="A generator, or mean.")] = "mean",
+    mapping: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A mapping of labels to count with, beside the study's own; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="STUDY",
+            help="Another study, for choices that need other pictures; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write here, not to stdout.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the curve, as .svg or .png.", show_default=False),
+    ] = None,
+) -> None:
+    """Bias Intensity under every combination of choices: a specification curve.
+
+    The number is the overall change from CF to CA-U, unless options name another one. The choices
+    are who counts (people), what happens to unknown answers, which labels there are, which form of
+    Bias Intensity is taken, whether images count whose prompt names the dimension, the preset, the
+    reader and the mapping. One row a combination, sorted by the number; column "main" marks the
+    choices of study.toml.
+    """
+    from contextlib import ExitStack
+
+    from contextbias.files import write_atomic
+    from contextbias.pipeline.specifications import Curve, draw, specifications
+    from contextbias.progress import for_terminal
+    from contextbias.store import Study
+
+    _check_files(out, plot)
+    curve = Curve(
+        slot=contrast,
+        generator=generator,
+        cohort=cohort,
+        dimension=dimension,
+        mappings=tuple(mapping or ()),
+        progress=for_terminal(),
+    )
+    with ExitStack() as opened:
+        studies = [opened.enter_context(Study.open(path)) for path in (study, *(beside or ()))]
+        rows = specifications(studies, curve)
+    if plot is not None:
+        write_atomic(plot, draw(rows, curve, plot.suffix))
+        typer.echo(f"wrote {plot}", err=True)
+    if out is None:
+        typer.echo(rows.write_csv(), nl=False)
+    else:
+        write_atomic(out, rows.write_csv().encode())
+        typer.echo(f"wrote {out}", err=True)
+    typer.echo(_summary(rows), err=True)
+
+
+def _check_files(out: Path | None, plot: Path | None) -> None:
+    from contextbias.errors import InputError
+
+    if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
+        raise InputError(f"--plot {plot} is neither .svg nor .png", "name it so")
+    if out is not None and plot is not None and os.path.realpath(out) == os.path.realpath(plot):
+        raise InputError(f"--out and --plot are both {out}", "name two files")
+
+
+def _summary(rows: pl.DataFrame) -> str:
+    """The curve in a line."""
+    points = rows["point"].to_list()  # sorted
+    middle = (points[len(points) // 2] + points[(len(points) - 1) // 2]) / 2
+    clear = int(((rows["low"] > 0) | (rows["high"] < 0)).sum())
+    return (
+        f"{len(points):,} specifications from {points[0]:+.3f} to {points[-1]:+.3f}, "
+        f"median {middle:+.3f}; {sum(point > 0 for point in points):,} above 0, "
+        f"{clear:,} with an interval that leaves 0 out"
+    )

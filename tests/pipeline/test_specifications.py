@@ -1,0 +1,186 @@
+"""The specification curve of a study: choices, its own row, other mappings, other studies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from contextbias import pipeline
+from contextbias.cli.main import main
+from contextbias.errors import ConfigError, InputError
+from contextbias.pipeline import Options
+from contextbias.pipeline.specifications import CHOICES, COLUMNS, Curve, draw, specifications
+from contextbias.store import Study
+
+STUDY = """
+[study]
+seed = 3
+images_per_prompt = 1
+[bench]
+roles = ["nurse", "welder", "judge"]
+[[generators]]
+name = "drawn"
+backend = "simulated"
+options = { size = 64 }
+[[readers]]
+name = "vlm"
+backend = "simulated"
+[measure]
+bootstrap = 20
+[run]
+workers = 1
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("finished") / "study"
+    with Study.create(root, STUDY) as study:
+        pipeline.run(study, ("bench", "generate", "extract", "canonicalise", "measure"), Options())
+    return root
+
+
+def curve_of(*roots: Path, **asked: object) -> pl.DataFrame:
+    studies = [Study.open(root) for root in roots]
+    try:
+        return specifications(studies, Curve(**asked))  # type: ignore[arg-type]
+    finally:
+        for study in studies:
+            study.close()
+
+
+def test_every_combination_once_and_in_order(finished: Path) -> None:
+    rows = curve_of(finished)
+    assert tuple(rows.columns) == COLUMNS
+    assert not rows.select(CHOICES).is_duplicated().any()
+    assert rows["point"].is_sorted()
+    assert set(rows["people"]) == {"primary", "any"}
+    assert set(rows["unknown"]) == {"missing", "label"}
+    assert set(rows["prompted"]) == {"counted", "left out"}
+    assert set(rows["labels"]) == {"observed", "codebook"}
+    assert set(rows["preset"]) == {"paper", "reference"}
+    assert (rows["study"].unique().to_list(), rows["mapping"].unique().to_list()) == (
+        ["study"], ["study"],
+    )  # fmt: skip
+    assert rows["bank"].n_unique() == 1
+
+
+def test_the_main_row_is_the_number_of_the_estimates(finished: Path) -> None:
+    main_row = curve_of(finished).filter("main")
+    assert main_row.height == 1
+    estimates = pl.read_parquet(finished / "derived/estimates.parquet").filter(
+        pl.col("estimand") == "bi_pooled", pl.col("contrast") == "CA-U - CF",
+        pl.col("support") == "raw", pl.col("generator") == "mean", pl.col("cohort") == "all",
+        pl.col("reader") == "vlm",
+    )  # fmt: skip
+    for name in ("point", "low", "high"):
+        assert main_row[name].item() == pytest.approx(estimates[name].item())
+
+
+def test_presets_choose_their_own_row(finished: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(finished, tmp_path / "strict"))
+    config = root / "study.toml"
+    for preset, form in (("strict", ("bi_role", "equal")), ("reference", ("bi_pooled", "raw"))):
+        config.write_text(STUDY.replace("[measure]", f'[measure]\npreset = "{preset}"'))
+        row = curve_of(root).filter("main")
+        assert row.select("estimand", "support").rows() == [form]
+        assert row["preset"].to_list() == ["reference" if preset == "reference" else "paper"]
+
+
+def test_another_mapping_counts_other_labels(finished: Path, tmp_path: Path) -> None:
+    items = pl.read_parquet(finished / "derived/attributes.parquet").filter(
+        pl.col("dimension") == "items"
+    )
+    # Everything becomes one of two things.
+    surfaces = sorted(items["label"].drop_nulls().unique())
+    merged = {surface: "one" if i % 2 else "other" for i, surface in enumerate(surfaces)}
+    path = tmp_path / "coarse.json"
+    path.write_text(json.dumps({"labels": {"items": merged}}))
+    rows = curve_of(finished, mappings=(path,), dimension="items", slot="CF")
+    assert set(rows["mapping"]) == {"study", "coarse.json"}
+    assert set(rows.filter("main")["mapping"]) == {"study"}
+    assert not rows.filter(pl.col("mapping") == "coarse.json").is_empty()
+
+
+def test_studies_stand_side_by_side(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    twin = Path(shutil.copytree(finished, tmp_path / "other/study"))
+    rows = curve_of(finished, twin, cohort="people")
+    assert set(rows["study"]) == {f"{finished.parent.name}/study", "other/study"}
+    first, second = rows.partition_by("study")
+    assert first.drop("study").sort(CHOICES[1:]).equals(second.drop("study").sort(CHOICES[1:]))
+    assert rows["main"].sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"slot": "CA-U-CF"}, "did you mean 'CA-U - CF'"),
+        ({"cohort": "poeple"}, "did you mean 'people'"),
+        ({"dimension": "items_"}, "did you mean 'items'"),
+        ({"generator": "nobody"}, "drawn, mean"),
+    ],
+)
+def test_unknown_words_are_said(finished: Path, asked: dict[str, str], words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        curve_of(finished, **asked)
+    assert words.lower() in str(caught.value).lower()
+
+
+def test_a_study_without_attributes_or_without_the_contrast(tmp_path: Path) -> None:
+    Study.create(tmp_path / "new", STUDY).close()
+    with pytest.raises(InputError, match="has no attributes"):
+        curve_of(tmp_path / "new")
+
+
+def test_a_mapping_that_is_not_there(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none"):
+        curve_of(finished, mappings=(tmp_path / "none",))
+
+
+def test_the_curve_is_drawn(finished: Path) -> None:
+    curve = Curve(cohort="people")
+    rows = curve_of(finished, cohort="people")
+    svg = draw(rows, curve, ".svg").decode()
+    assert svg.startswith("<svg")
+    assert "Bias Intensity, people: CA-U - CF" in svg
+    for word in ("people: any", "unknown: label", "estimand: bi_role"):
+        assert word in svg
+    assert "bank:" not in svg  # it has one value only
+    assert draw(rows, curve, ".PNG").startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="drawn as"):
+        draw(rows, curve, ".pdf")
+
+
+# ---- the command
+
+
+def call(*args: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["specifications", *args])
+    return int(ended.value.code or 0)
+
+
+def test_the_command(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    kept = [path for path in finished.rglob("*") if not path.name.startswith("study.sqlite-")]
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    assert call(str(finished), "--cohort", "camera") == 0
+    out, err = capfd.readouterr()
+    assert out.splitlines()[0] == ",".join(COLUMNS)
+    assert "specifications from" in err
+    assert call(str(finished), "--cohort", "camera", "--out", "a.csv", "--plot", "a.svg") == 0
+    assert capfd.readouterr().out == ""
+    assert Path("a.csv").read_text() == out
+    assert Path("a.svg").read_text().startswith("<svg")
+    assert {path: path.stat().st_mtime_ns for path in kept} == before
+
+
+def test_wrong_files_are_said(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(str(finished), "--plot", "a.pdf") == 2
+    assert "neither .svg nor .png" in capfd.readouterr().err
+    assert call(str(finished), "--plot", "a.svg", "--out", "a.svg") == 2
+    assert "Name two files" in capfd.readouterr().err
