@@ -314,7 +314,7 @@ class EstimateRow:
     people: str
     """``primary`` or ``any``."""
     support: str | None
-    """``raw`` or ``equal``."""
+    """``raw`` or ``equal``; of shares over pairs, ``supported`` or ``all`` of them."""
     method: str | None
     """How the interval or the number was made."""
     corrected: bool

@@ -242,7 +242,8 @@ def mean_over_generators(wide: pl.DataFrame) -> pl.DataFrame:
 
     The mean goes over the generators where the score is defined; ``n_generators`` says how many,
     ``invariant_generators`` in how many the paper's rule holds, and ``tested_generators`` in how
-    many it could be applied. Rows keep the order in which cells first appear.
+    many it could be applied: these are the generators that ``range_pp`` is averaged over, too. Rows
+    keep the order in which cells first appear.
 
     Args:
         wide: Result of `cell_consistency`.
@@ -253,4 +254,5 @@ def mean_over_generators(wide: pl.DataFrame) -> pl.DataFrame:
         n_generators=pl.col("ccs").is_not_null().sum().cast(pl.Int64),
         invariant_generators=pl.col("invariant").fill_null(False).sum().cast(pl.Int64),
         tested_generators=pl.col("invariant").is_not_null().sum().cast(pl.Int64),
+        range_pp=pl.col("range_pp").mean(),
     )

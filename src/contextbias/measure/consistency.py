@@ -77,8 +77,8 @@ def consistency_estimates(
       `cells.cell_consistency` for what they are; n is the number of images of all conditions,
       ``note`` says why a number is undefined. The family of q is the generator. ``shifted`` rests
       on ``chi2_clustered_q`` in preset strict, if there are design effects, else on ``chi2_q``.
-    - Generator ``mean``: ``ccs`` (n: generators where it is defined) and ``invariant_generators``
-      (n: generators where the paper's rule could be applied).
+    - Generator ``mean``: ``range_pp`` and ``ccs`` (n: generators where they are defined)
+      and ``invariant_generators`` (n: generators where the paper's rule could be applied).
     - ``share_invariant_paper`` and ``share_<verdict>`` per generator and cohort, and over all
       cohorts: the share of the supported cells with images in two conditions or more, n of them.
 
@@ -232,9 +232,10 @@ def _means(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
     mean = mean_over_generators(wide)
     keys = [pl.col("cohort", *CELL), pl.lit(MEAN).alias("generator")]
     keys.append(pl.lit(ALL).alias("condition"))
-    yield mean.select(
-        *keys, estimand=pl.lit("ccs"), point="ccs", n="n_generators", method=pl.lit("mean")
-    )
+    for estimand, n in (("range_pp", "tested_generators"), ("ccs", "n_generators")):
+        yield mean.select(
+            *keys, estimand=pl.lit(estimand), point=estimand, n=n, method=pl.lit("mean")
+        )
     yield mean.select(
         *keys,
         estimand=pl.lit("invariant_generators"),
