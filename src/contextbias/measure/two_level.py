@@ -114,8 +114,10 @@ def _replicates(
         bias = bias_intensity(entropy, len(of.labels))
         found["bi_pooled", support] = by_slot(bias, present)
         found["effective_labels", support] = by_slot(effective_labels(entropy), present)
-    for key, values in _by_version(of, present, draws.versions[:, columns]).items():
-        found[key] = by_slot(weighted_mean(draws.roles, values), present)
+    by_version = _by_version(of, present, draws.versions[:, columns])
+    together = weighted_mean(draws.roles, np.stack(list(by_version.values()), axis=1))
+    for place, key in enumerate(by_version):
+        found[key] = by_slot(together[:, place], present)
     return found
 
 
