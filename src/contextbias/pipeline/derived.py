@@ -136,7 +136,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         _planted(study),
         readable=readable,
         label_counts=study.label_counts(),
-        prompts=_prompts(wanted),
+        prompts=prompts_frame(wanted),
         codebook=CODEBOOK_VERSION,
         **settings | {"shares": _shares(wanted, options)},
     )
@@ -144,7 +144,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
     return Done("measure", number, f"{number:,} estimates")
 
 
-def _prompts(wanted: Wanted) -> pl.DataFrame | None:
+def prompts_frame(wanted: Wanted) -> pl.DataFrame | None:
     """What is known of the prompts; None for a study of images that came without any."""
     import polars as pl
 

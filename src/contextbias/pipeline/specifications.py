@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from contextbias.errors import ConfigError, InputError, nearest
+from contextbias.pipeline.derived import prompts_frame
 from contextbias.pipeline.selection import Wanted
 from contextbias.progress import Progress, Silent
 from contextbias.schema import CODEBOOK_VERSION, COHORTS, DIMENSIONS
@@ -211,18 +212,14 @@ def _counted(
 
 
 def _settings(wanted: Wanted, readable: dict[str, tuple[str, ...] | None] | None) -> Settings:
-    import polars as pl
-
     from contextbias.measure.rows import Settings
 
     measure = wanted.study.config.measure
-    schema: dict[str, Any] = {"prompt_id": pl.String, "prompted": pl.List(pl.String)}
-    prompts = [(prompt.prompt_id, list(prompt.prompted)) for prompt in wanted.study.prompts()]
     return Settings(
         bootstrap=measure.bootstrap,
         seed=wanted.study.config.study.seed,
         alpha=measure.alpha,
-        prompts=pl.DataFrame(prompts, schema=schema, orient="row"),
+        prompts=prompts_frame(wanted),
         readable=readable,
     )
 
