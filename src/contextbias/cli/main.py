@@ -22,6 +22,7 @@ from contextbias.cli import (
     imports,
     init,
     models,
+    plan,
     run,
     specifications,
     status,
@@ -65,6 +66,7 @@ app.command(rich_help_panel=_START)(demo.demo)
 app.command(rich_help_panel=_START)(audit.audit)
 app.command(rich_help_panel=_START)(init.init)
 app.command(rich_help_panel=_START)(doctor.doctor)
+app.command(rich_help_panel=_STUDY)(plan.plan)
 app.command(rich_help_panel=_STUDY)(run.run)
 app.command(rich_help_panel=_STUDY)(status.status)
 app.command(rich_help_panel=_STUDY)(run.generate)

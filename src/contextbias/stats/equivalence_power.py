@@ -109,7 +109,7 @@ def normal_equivalence_power(
     return _three_within(p, error, room)
 
 
-def invariance_floor(*, margin: float, alpha: float = 0.05, conditions: int = 3) -> int | None:
+def invariance_floor(*, margin: float, alpha: float = 0.05, conditions: int = 3) -> int:
     """Images a condition below which ``invariant`` cannot come out, even at 100% in every image.
 
     About z² (1 - margin) / margin: 52 at a margin of 5 points and level .05. A condition of fewer
@@ -121,13 +121,11 @@ def invariance_floor(*, margin: float, alpha: float = 0.05, conditions: int = 3)
         conditions: How many there are.
     """
     z = float(ndtri(1.0 - alpha))
-    start = math.ceil(z * z * (1 - margin) / margin)
-
-    def reaches(size: int) -> bool:
-        every = np.full(conditions, size)
-        return bool(equivalence(every, every, margin=margin).p < alpha)
-
-    return smallest_number(reaches, start=start)
+    size = math.ceil(z * z * (1 - margin) / margin)
+    # Rounding decides at a size at which the formula gives a whole number.
+    while not equivalence([size] * conditions, [size] * conditions, margin=margin).p < alpha:
+        size += 1
+    return size
 
 
 def size_for_equivalence(

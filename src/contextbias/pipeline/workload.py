@@ -1,0 +1,160 @@
+"""What is still to be done in a study, and what it will take: a section for each backend."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from statistics import fmean, median
+from typing import Any
+
+from contextbias.config import BackendSection
+from contextbias.errors import MissingPart
+from contextbias.extract.work import reading_id
+from contextbias.forecast import Forecast
+from contextbias.ids import content_hash
+from contextbias.pipeline.selection import Wanted
+from contextbias.registry import load_generator, load_reader
+from contextbias.store import STORE_FILE, Study
+from contextbias.tables import OK, ImageRow
+from contextbias.worklist import pending
+
+_SAMPLE = 200  # files that are looked at to tell how large the others will be
+
+
+def workload(wanted: Wanted) -> dict[str, Any]:
+    """Sections of all generators and readers, and what the disk needs.
+
+    Returns:
+        ``sections``: stage, name, backend, wanted, done, pending, workers, wall_seconds (with all
+        workers), and the fields of `forecast.Forecast` for what is pending. ``disk``: bytes that
+        are expected to be added, and that are free. Nothing is spent, and nothing is changed.
+    """
+    images = wanted.images()
+    sections = [_of_generator(wanted, section, images) for section in wanted.drawn]
+    sections += [_of_folder(section, images) for section in wanted.folders]
+    coming = sum(section["pending"] for section in sections)
+    pixels = _pixels(images, sections)
+    readable = [image for image in images if image.status == OK]
+    sections += [
+        _of_reader(wanted.study, section, readable, coming, pixels)
+        for section in wanted.study.config.readers
+    ]
+    sizes = [section["size"] for section in sections if section["size"] is not None]
+    free = shutil.disk_usage(wanted.study.root).free
+    return {"sections": sections, "disk": {"expected": sum(sizes), "free": free}}
+
+
+def _of_generator(
+    wanted: Wanted, section: BackendSection, images: Sequence[ImageRow]
+) -> dict[str, Any]:
+    study = wanted.study
+    orders = wanted.orders(section)
+    ids = [order.job.image_id for order in orders]
+    left = [
+        orders[position].job
+        for position, _ in pending(
+            ids, study.attempts("images"), attempts=study.config.run.attempts
+        )
+    ]
+    backend = load_generator(section.backend, dict(section.options))
+    forecast = backend.plan(left) if left and hasattr(backend, "plan") else Forecast()
+    mine = [i for i in images if i.generator == section.name and i.status == OK]
+    forecast = _measured(forecast, len(left), [i.seconds for i in mine], "images")
+    if mine and left:
+        forecast = replace(forecast, size=round(_file_size(study, mine) * len(left)))
+    counts = (len(orders), len(orders) - len(left), len(left))
+    return _section("generate", section, counts, forecast, _workers(study, backend.parallel))
+
+
+def _of_folder(section: BackendSection, images: Sequence[ImageRow]) -> dict[str, Any]:
+    there = sum(image.generator == section.name for image in images)
+    note = "images that exist already; `run` takes in what the folder holds"
+    return _section("generate", section, (there, there, 0), Forecast(notes=(note,)), 1)
+
+
+def _of_reader(
+    study: Study,
+    section: BackendSection,
+    readable: Sequence[ImageRow],
+    coming: int,
+    pixels: tuple[int, int] | None,
+) -> dict[str, Any]:
+    total = len(readable) + coming
+    try:
+        backend = load_reader(section.backend, dict(section.options))
+    except MissingPart as error:
+        forecast = Forecast(notes=(str(error),))
+        return _section("extract", section, (total, 0, total), forecast, 1)
+    fingerprint = content_hash([section.backend, backend.settings()])
+    ids = [reading_id(section.name, fingerprint, i.image_id, i.sha256 or "") for i in readable]
+    known, attempts = study.attempts("readings"), study.config.run.attempts
+    left = coming + sum(1 for _ in pending(ids, known, attempts=attempts))
+    forecast = backend.plan(left, pixels) if left and hasattr(backend, "plan") else Forecast()
+    if left and known:
+        mine = set(ids)
+        seconds = [r.seconds for r in study.readings() if r.reading_id in mine and r.status == OK]
+        forecast = _measured(forecast, left, seconds, "readings")
+        store = (study.root / STORE_FILE).stat().st_size
+        forecast = replace(forecast, size=round(store / len(known) * left))
+    workers = _workers(study, backend.parallel)
+    return _section("extract", section, (total, total - left, left), forecast, workers)
+
+
+def _section(
+    stage: str,
+    section: BackendSection,
+    counts: tuple[int, int, int],
+    forecast: Forecast,
+    workers: int,
+) -> dict[str, Any]:
+    seconds = forecast.seconds
+    return {
+        "stage": stage,
+        "name": section.name,
+        "backend": section.backend,
+        **dict(zip(("wanted", "done", "pending"), counts, strict=True)),
+        "workers": workers,
+        "wall_seconds": None if seconds is None else seconds / workers,
+        **asdict(forecast),
+    }
+
+
+def _measured(forecast: Forecast, left: int, seconds: Sequence[float], what: str) -> Forecast:
+    """Seconds that finished items took, in the place of what the backend expects."""
+    if not seconds or not left:
+        return forecast
+    basis = f"from {len(seconds):,} finished {what}"
+    return replace(forecast, seconds=fmean(seconds) * left, basis=basis)
+
+
+def _file_size(study: Study, images: Sequence[ImageRow]) -> float:
+    """Bytes of an image and of what lies beside it, from some of them; 0 where all are gone."""
+    sizes = []
+    for image in images[:: -(-len(images) // _SAMPLE)]:
+        path = study.root / str(image.path)
+        beside = path.parent.glob(f"{path.stem}.*")
+        sizes.append(sum(file.stat().st_size for file in beside))
+    return fmean(sizes)
+
+
+def _pixels(
+    images: Sequence[ImageRow], sections: Sequence[dict[str, Any]]
+) -> tuple[int, int] | None:
+    """Usual width and height: what generators say of what comes, else of what there is."""
+    coming: list[tuple[int, int]] = [
+        section["pixels"] for section in sections if section["pixels"] is not None
+    ]
+    if coming:
+        return max(coming)
+    known = [(i.width, i.height) for i in images if i.width is not None and i.height is not None]
+    if not known:
+        return None
+    return round(median(w for w, _ in known)), round(median(h for _, h in known))
+
+
+def _workers(study: Study, parallel: str) -> int:
+    if parallel == "none":
+        return 1
+    return study.config.run.workers or os.cpu_count() or 1
