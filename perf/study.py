@@ -53,6 +53,17 @@ def prompts_of(role: str) -> pl.DataFrame:
     return frame.sort("condition", "prompt_id")
 
 
+def known_prompts() -> pl.DataFrame:
+    """What measure is told of the prompts; those with an activity name that dimension."""
+    parts = [prompts_of(role) for role in ROLES]
+    base = pl.col("variant").str.split("/").list.first()
+    activity = pl.when(base.str.ends_with("activity")).then("prompt_id")
+    named = pl.when(activity.is_not_null()).then(pl.lit(["activities"])).otherwise(pl.lit([]))
+    return pl.concat(parts).select(
+        "prompt_id", base=base, location="prompt_id", activity=activity, prompted=named
+    )
+
+
 class _Vocabulary:
     """Labels of one dimension and generator, with their shares for each role and condition."""
 
@@ -109,7 +120,7 @@ def _facts(
         yield pl.DataFrame(
             {
                 "image": np.concatenate([image[kept], lost]),
-                "dim": pl.Series([number], dtype=pl.Int64).new_from_index(0, kept.sum() + len(lost)),
+                "dim": np.full(int(kept.sum()) + len(lost), number),
                 "label": pl.concat([
                     pl.Series(vocabulary.labels).gather(label[kept]),
                     pl.Series([None], dtype=pl.String).new_from_index(0, len(lost)),
