@@ -13,6 +13,7 @@ from contextbias.bench.listing import to_csv, to_jsonl
 from contextbias.bench.options import BenchOptions
 from contextbias.bench.prompts import build_prompts
 from contextbias.bench.reading import load_bank, shipped_banks
+from contextbias.bench.summary import distinct_contexts, summarise, summary_text
 
 __all__ = [
     "Bank",
@@ -21,11 +22,14 @@ __all__ = [
     "PromptList",
     "build_prompts",
     "check_bank",
+    "distinct_contexts",
     "is_prompt_list",
     "load_bank",
     "load_prompt_list",
     "parse_prompt_list",
     "shipped_banks",
+    "summarise",
+    "summary_text",
     "to_csv",
     "to_jsonl",
 ]

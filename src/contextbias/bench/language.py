@@ -126,9 +126,16 @@ def indefinite_article(language: Language, phrase: str) -> str | None:
 
 
 def gender_of(language: Language, noun: str) -> str | None:
-    """The gender that the longest listed ending of a noun tells; None for an unknown ending."""
-    fitting = [ending for ending in language.genders if noun.lower().endswith(ending)]
-    return language.genders[max(fitting, key=len)] if fitting else None
+    """The gender that the longest listed ending of a noun tells; None for an unknown ending.
+
+    Where no ending fits, the noun may be in the genitive: it is looked up without *-s* and *-es*.
+    """
+    word = noun.lower()
+    for candidate in (word, word.removesuffix("s"), word.removesuffix("es")):
+        fitting = [ending for ending in language.genders if candidate.endswith(ending)]
+        if fitting:
+            return language.genders[max(fitting, key=len)]
+    return None
 
 
 def article_by_sound(language: Language, phrase: str) -> str:

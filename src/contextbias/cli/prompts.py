@@ -31,68 +31,112 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
 
+Roles = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Only these roles, separated by commas. Default: all."),
+]
+Form = Annotated[
+    Format | None,
+    typer.Option("--format", help="Default: csv, or what the name after --out ends in."),
+]
+Out = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write to this file, not to the screen.")
+]
+BankName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|PATH",
+        help="A bank by name (contextbench, contextbench-de), one's own as a TOML file, or a "
+        "prompt list as a JSON file.",
+    ),
+]
+From = Annotated[
+    Unrelated,
+    typer.Option(help="From a shared everyday pool, or the related contexts of another role."),
+]
+Balanced = Annotated[
+    bool, typer.Option("--balanced", help="Equal numbers of prompts in each condition.")
+]
+Phrasings = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="Instead of the bank's own; may be given repeatedly."),
+]
+Axes = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Further axes, such as lighting. Default: none."),
+]
+ListRoles = Annotated[
+    bool, typer.Option("--list", help="Print the names of the roles, and nothing else.")
+]
+Summary = Annotated[
+    bool,
+    typer.Option(
+        "--summary", help="Print counts, lengths and uses of contexts by condition instead."
+    ),
+]
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Check the bank instead; exit code 1 when a rule is broken."),
+]
+
+
 def prompts(
-    roles: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Only these roles, separated by commas. Default: all."),
-    ] = None,
-    form: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: csv, or what the name after --out ends in."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write to this file, not to the screen.")
-    ] = None,
-    bank: Annotated[
-        str,
-        typer.Option(metavar="NAME|PATH", help="A bank by name, or one's own as a TOML file."),
-    ] = "contextbench",
-    unrelated: Annotated[
-        Unrelated,
-        typer.Option(help="From a shared everyday pool, or the related contexts of another role."),
-    ] = Unrelated.EVERYDAY,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Equal numbers of prompts in each condition.")
-    ] = False,
-    phrasing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="Instead of the bank's own; may be given repeatedly."),
-    ] = None,
-    axes: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Further axes, such as lighting. Default: none."),
-    ] = None,
-    list_roles: Annotated[
-        bool, typer.Option("--list", help="Print the names of the roles, and nothing else.")
-    ] = False,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Check the bank instead; exit code 1 when a rule is broken."),
-    ] = False,
+    roles: Roles = None,
+    form: Form = None,
+    out: Out = None,
+    bank: BankName = "contextbench",
+    unrelated: From = Unrelated.EVERYDAY,
+    balanced: Balanced = False,
+    phrasing: Phrasings = None,
+    axes: Axes = None,
+    list_roles: ListRoles = False,
+    summary: Summary = False,
+    check: Check = False,
 ) -> None:
     """Print the prompts of ContextBench: 18 a role, one line each.
 
     The columns are id, role, condition (CF, CA-R, CA-U), base, variant,
     location, activity, text, and prompted: the dimensions that a sentence names.
     """
-    from contextbias.bench import BenchOptions, build_prompts, load_bank
+    from contextbias.bench import BenchOptions, is_prompt_list, summary_text
 
-    loaded = load_bank(bank)
     options = BenchOptions(
         unrelated=unrelated.value,
         balanced=balanced,
         phrasings=tuple(phrasing or ()),
         axes=_names(axes) or (),
     )
-    if check:
-        _check(loaded, options)
-    elif list_roles:
-        _write("".join(f"{name}\n" for name in loaded.role_names), out)
+    if check and not is_prompt_list(bank):
+        _check(bank, options)
+        return
+    names, built = _built(bank, _names(roles), options)
+    if list_roles:
+        _write("".join(f"{name}\n" for name in names), out)
+    elif summary or check:
+        _write(summary_text(built), out)
     else:
-        built = build_prompts(loaded, _names(roles), options)
         _write(_listing(built, form, out), out)
         if out is not None:
             typer.echo(f"{len(built):,} prompts are in {out}", err=True)
+
+
+def _built(
+    name: str, roles: Sequence[str] | None, options: BenchOptions
+) -> tuple[Sequence[str], Sequence[Prompt]]:
+    """All role names of a bank or list, and the prompts that are asked for."""
+    from contextbias.bench import build_prompts, is_prompt_list, load_bank, load_prompt_list
+    from contextbias.errors import InputError
+
+    if not is_prompt_list(name):
+        loaded = load_bank(name)
+        return loaded.role_names, build_prompts(loaded, roles, options)
+    if options != type(options)():
+        raise InputError(
+            f"{name} is a prompt list, which has the prompts that it has",
+            "leave --unrelated, --balanced, --phrasing and --axes out",
+        )
+    listed = load_prompt_list(Path(name))
+    return listed.role_names, listed.of_roles(roles)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
@@ -102,20 +146,20 @@ def _names(text: str | None) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _check(bank: Bank, options: BenchOptions) -> None:
+def _check(name: str, options: BenchOptions) -> None:
     """Print every fault, one a line; a bank with faults ends in exit code 1."""
-    from contextbias.bench import build_prompts, check_bank
+    from contextbias.bench import build_prompts, check_bank, load_bank
     from contextbias.errors import CheckFailed
 
+    bank: Bank = load_bank(name)
     faults = check_bank(bank, options)
     for fault in faults:
         print(fault)
     if faults:
         raise CheckFailed(f"{len(faults):,} faults in {bank.source.path}")
     count = len(build_prompts(bank, None, options))
-    typer.echo(
-        f"{options.label(bank)}: {len(bank.roles)} roles, {count:,} prompts, no fault", err=True
-    )
+    roles = f"{len(bank.roles)} roles, {count:,} prompts"
+    typer.echo(f"{options.label(bank)}: {roles}, no fault", err=True)
 
 
 def _listing(built: Sequence[Prompt], form: Format | None, out: Path | None) -> str:

@@ -14,6 +14,7 @@ from contextbias.measure.bias import bias_estimates
 from contextbias.measure.bounds import bounds_estimates
 from contextbias.measure.clustered import design_effect_estimates, with_design_effects
 from contextbias.measure.consistency import consistency_blocks
+from contextbias.measure.contexts import context_estimates
 from contextbias.measure.leading import leading_labels
 from contextbias.measure.missing import missing_by_role, missing_rows
 from contextbias.measure.permuted import permutation_estimates
@@ -152,6 +153,7 @@ SECTIONS: tuple[Section, ...] = (
     design_effect_estimates,
     permutation_estimates,
     robustness_estimates,
+    context_estimates,
     missing_by_role,
     bounds_estimates,
     representation_estimates,
