@@ -259,8 +259,7 @@ def _dimensions(
 ) -> Iterator[DimensionCounts]:
     """Dimensions of one generator with an image read; `span` are its prompts."""
     x, answers = (_rows_of(table, span) for table in (sums.x, sums.answers))
-    for number, name in enumerate(_NAMES):
-        answer = answers[answers[:, 1] == number]
+    for name, shown, answer in zip(_NAMES, x, answers, strict=True):
         read = answer[:, 2] == READ
         if not read.any():
             continue
@@ -268,7 +267,7 @@ def _dimensions(
             np.bincount(answer[w, 0], answer[w, 3], len(span)).astype(np.int64)
             for w in (read, ~read)
         )
-        prompt, _, word, count = x[x[:, 1] == number].T
+        prompt, _, word, count = shown.T
         words, label = np.unique(word, return_inverse=True)
         cell = (axis.role[prompt] * len(CONDITIONS) + axis.condition[prompt]) * len(words) + label
         table = np.bincount(cell, count, roles * len(CONDITIONS) * len(words)).astype(np.int64)
@@ -284,10 +283,12 @@ def _dimensions(
         )
 
 
-def _rows_of(table: Integers, span: range) -> Integers:
-    """Rows of some prompts, numbered from 0."""
+def _rows_of(table: Integers, span: range) -> list[Integers]:
+    """Rows of some prompts, numbered from 0; one table a dimension."""
     start, stop = np.searchsorted(table[:, 0], [span.start, span.stop])
-    return np.asarray(table[start:stop] - [span.start, 0, 0, 0])
+    rows = table[start:stop] - [span.start, 0, 0, 0]
+    rows = rows[np.argsort(rows[:, 1], kind="stable")]
+    return np.split(rows, np.searchsorted(rows[:, 1], np.arange(1, len(_NAMES))))
 
 
 def _by_cell(axis: Prompts, values: Integers, roles: int) -> Integers:

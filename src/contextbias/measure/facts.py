@@ -188,9 +188,7 @@ class _Pass:
         status = np.where(read, READ, reason[first])
         self._answers.append(_counted(_key([*where, status])))
         shown = np.flatnonzero((label >= 0) & read[answer] & (reason == READ))
-        # Two persons with one label are one image that shows it.
-        mentions, _ = _distinct((answer[shown] << _BITS["last"]) + label[shown])
-        answer, label = mentions >> _BITS["last"], mentions & ((1 << _BITS["last"]) - 1)
+        answer, label = _once(answer[shown], label[shown])
         self._x.append(_counted(_key([*(part[answer] for part in where), label])))
 
     def is_an_image_seen_twice(self) -> bool:
@@ -305,10 +303,24 @@ def _parted(keys: Integers) -> list[Integers]:
     return [rest, *reversed(parts)]
 
 
+def _once(answer: Integers, label: Integers) -> tuple[Integers, Integers]:
+    """Each label once an answer: two persons with one label are one image that shows it."""
+    # Most answers have one label, and need no search for others like it.
+    same = answer[1:] == answer[:-1]
+    several = np.zeros(len(answer), dtype=np.bool_)
+    several[1:] |= same
+    several[:-1] |= same
+    mentions, _ = _distinct((answer[several] << _BITS["last"]) + label[several])
+    return (
+        np.concatenate([answer[~several], mentions >> _BITS["last"]]),
+        np.concatenate([label[~several], mentions & ((1 << _BITS["last"]) - 1)]),
+    )
+
+
 def _distinct(keys: Integers) -> tuple[Integers, Integers]:
     """Distinct keys in order, and where each begins in the sorted keys."""
     # Sorting whole numbers is several times as fast as the hash table of numpy.unique.
-    ordered = np.sort(keys)
+    ordered = keys if np.all(keys[1:] >= keys[:-1]) else np.sort(keys)
     first = np.flatnonzero(np.diff(ordered, prepend=-1))
     return ordered[first], first
 
