@@ -143,7 +143,7 @@ def released_record(path: Path, place: Place | None, condition_of: ConditionOf) 
         lacks = "image" if not isinstance(image, dict) else "cohorts"
         raise InputError(
             f"{path} is no record of the released form: it has no object {lacks!r}",
-            "see docs/reference-preset.md for the form, or leave the file out",
+            "see docs/imports.md for the form, or leave the file out",
         )
     file_path = _text(image.get("file_path"))
     told = place or _place_of_image(path, file_path, _text(image.get("source_model")), condition_of)

@@ -13,7 +13,7 @@ Bias Intensity (``bi_pooled``), x summed over roles:
 
 A cohort is the mean of the dimensions that have a value in that condition, the overall value the
 mean of its cohorts, the mean over generators that of those that have a value. What differs from the
-preset ``paper``, and by how much, is in docs/reference-preset.md.
+preset ``paper``, and by how much, is in docs/method.md.
 """
 
 from __future__ import annotations
