@@ -16,9 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from contextbias.measure.facts import READ, Sums, sum_facts
@@ -206,8 +208,38 @@ def consistency_counts(counts: ReaderCounts) -> pl.DataFrame:
     that the role has at least once, since a role lacks nearly all of what others show. A condition
     that the role has no image in is null.
     """
-    parts = [_wide(counts, dimension) for dimension in counts.dimensions]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=_WIDE)
+    if not counts.dimensions:
+        return pl.DataFrame(schema=_WIDE)
+    parts = [_cells(counts, of) for of in counts.dimensions]
+    role, label, there, x, n, missing = (
+        np.concatenate([part[i] for part in parts]) for i in range(len(parts[0]))
+    )
+    sizes = [len(part[0]) for part in parts]
+    which = np.repeat(np.arange(len(parts)), sizes)
+    first = np.cumsum([0, *(len(of.labels) for of in counts.dimensions)])[which]
+    words = {
+        name: pl.Series([getattr(of, name) for of in counts.dimensions]).gather(which)
+        for name in ("generator", "cohort", "dimension")
+    }
+    every_label = [label for of in counts.dimensions for label in of.labels]
+    words["role"] = pl.Series(counts.roles).gather(role)
+    words["label"] = pl.Series(every_label, dtype=pl.String).gather(first + label)
+    numbers = {"n_missing": pl.Series(missing.sum(axis=1))}
+    for i, condition in enumerate(CONDITIONS):
+        for kind, table in (("x", x), ("n", n), ("n_missing", missing)):
+            # A condition without any image of the role was not asked.
+            column = pl.Series(table[:, i]).set(~pl.Series(there[:, i]), None)
+            numbers[f"{kind}_{condition}"] = column
+    return pl.DataFrame(words | numbers).select(*_WIDE)
+
+
+def _cells(counts: ReaderCounts, of: DimensionCounts) -> tuple[NDArray[Any], ...]:
+    """Role, label, whether the role has images, x, n and missing of each cell with a row."""
+    seen = of.x.sum(axis=1) > 0
+    asked = np.broadcast_to((of.n.sum(axis=1) > 0)[:, None], seen.shape)
+    role, label = np.nonzero(seen if DIMENSIONS[of.dimension].is_open else asked)
+    there = counts.images[of.generator][role] > 0
+    return role, label, there, of.x[role, :, label], of.n[role], of.missing[role]
 
 
 def _counts(sums: Sums) -> ReaderCounts:
@@ -327,26 +359,3 @@ def _missing(sums: Sums) -> pl.DataFrame:
         .sort(keys)
     )
     return grouped
-
-
-def _wide(counts: ReaderCounts, of: DimensionCounts) -> pl.DataFrame:
-    seen = of.x.sum(axis=1) > 0
-    asked = np.broadcast_to((of.n.sum(axis=1) > 0)[:, None], seen.shape)
-    role, label = np.nonzero(seen if DIMENSIONS[of.dimension].is_open else asked)
-    there = counts.images[of.generator][role] > 0
-    data: dict[str, object] = {
-        "generator": [of.generator] * len(role),
-        "role": [counts.roles[i] for i in role],
-        "cohort": [of.cohort] * len(role),
-        "dimension": [of.dimension] * len(role),
-        "label": [of.labels[i] for i in label],
-        "n_missing": of.missing.sum(axis=1)[role],
-    }
-    for i, condition in enumerate(CONDITIONS):
-        tables = {"x": of.x[role, i, label], "n": of.n[role, i], "n_missing": of.missing[role, i]}
-        for kind, values in tables.items():
-            column = pl.Series(values, dtype=pl.Int64)
-            data[f"{kind}_{condition}"] = column.zip_with(
-                pl.Series(there[:, i]), pl.Series([None], dtype=pl.Int64)
-            )
-    return pl.DataFrame(data, schema_overrides=_WIDE).select(*_WIDE)
