@@ -1,11 +1,12 @@
 """How often the intervals hold what they are about: many small studies without pictures.
 
-Roles are drawn from a population (each role's shares from a Dirichlet distribution), images from
-the role's shares, and the counts go through the same functions as a study's. A noiseless reader.
+Roles are drawn from a population (each role's shares from a Dirichlet distribution), prompts from
+their role where a setting says so, images from the prompt's shares, and the counts go through the
+same functions as a study's. A noiseless reader.
 
     python perf/coverage.py [STUDIES]
 
-prints, for each setting, estimand and condition or contrast:
+prints, for each setting, estimand, support and condition or contrast:
 
 - ``expected``: how often the interval holds the expected value of the statistic in a study of this
   size (these roles and images). This is what the intervals are for.
@@ -19,6 +20,12 @@ prints, for each setting, estimand and condition or contrast:
 - ``plain``: ``expected``, for percentiles that are neither centred on the point nor expanded.
 - ``own point``: how often the plain percentiles hold the study's own point; the centred ones always
   do.
+- ``bca``, ``bca lim``: ``expected`` and ``limit`` for ``bootstrap-bca``; studies without such an
+  interval do not count.
+- ``two-lev``: ``expected`` for ``bootstrap-two-level``; ``wider``: how many times as wide.
+- ``released``: the released code's bootstrap, which draws each condition on its own and divides by
+  the labels of the resample: how often it holds the expected value of its own statistic;
+  ``wider`` beside it: how many times as wide as ours.
 
 Ends are not cut to the possible range here, which changes nothing about what they hold.
 """
@@ -31,23 +38,38 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from contextbias.measure.arrays import DimensionCounts, ReaderCounts
+from contextbias.measure.arrays import ByPrompt, DimensionCounts, Prompts, ReaderCounts
 from contextbias.measure.intensity import SLOTS, by_slot, intensities, pooled_intensity
 from contextbias.measure.rows import estimate_frame
-from contextbias.stats.entropy import bias_intensity, plug_in_entropy
+from contextbias.measure.two_level import draw_prompts, with_drawn_prompts
+from contextbias.stats.entropy import bias_intensity, bias_intensity_of_seen, plug_in_entropy
 from contextbias.stats.proportion import wilson
-from contextbias.stats.resample import expand, expansion, percentile_interval, role_weights
+from contextbias.stats.resample import (
+    Interval,
+    bca_interval,
+    expand,
+    expansion,
+    jackknife_weights,
+    percentile_interval,
+    role_weights,
+    unpaired_weights,
+)
 from contextbias.stats.subsample import binomial_entropy
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 ALPHA = 0.05
 WANTED = tuple(SLOTS.index(slot) for slot in (("CF", None), ("CA-U", None), (None, "CA-U - CF")))
 """Slots that are printed."""
+ESTIMANDS = (("bi_pooled", "raw"), ("bi_pooled", "equal"), ("bi_role", "equal"))
+"""Estimands and supports that are printed."""
 
 _ALL = np.ones(len(CONDITIONS), dtype=bool)
 _POPULATION = 20_000
+_PROMPTS = np.repeat(np.arange(3), (3, 7, 8))
+"""Condition of each of a role's 18 prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +81,11 @@ class Setting:
     sensitivity: float
     """s: CA-U is (1 - s) of the role's shares and s of everyday ones."""
     images: tuple[int, int, int] = (15, 35, 40)
-    """Images of a role in CF, CA-R and CA-U."""
+    """Images of a role in CF, CA-R and CA-U: as many of each of its 3, 7 and 8 prompts."""
     spread: float = 2.0
     """Dirichlet parameter, all labels together: small for roles far apart."""
+    likeness: float = 0.0
+    """Intra-class correlation of the images of a prompt."""
 
     def shares(self, roles: int, rng: np.random.Generator) -> Floats:
         """Draw roles: shape (roles, conditions, labels)."""
@@ -74,10 +98,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Shares of studies, for one estimand and slot of a setting."""
+    """Shares of studies, for one estimand and slot of a setting; nan where it does not apply."""
 
     setting: Setting
     estimand: str
+    support: str
     slot: str
     expected: float
     planted: float
@@ -85,6 +110,12 @@ class Coverage:
     narrow: float
     plain: float
     own_point: float
+    bca: float
+    bca_limit: float
+    two_level: float
+    two_level_width: float
+    released: float
+    released_width: float
 
 
 SETTINGS = (
@@ -99,40 +130,103 @@ SETTINGS = (
     Setting(12, 2, 0.5),
     Setting(12, 3, 0.0),
     Setting(12, 6, 0.9, spread=0.5),
+    Setting(12, 6, 0.9, spread=0.5, likeness=0.2),
     Setting(12, 20, 0.9, spread=0.1),
     Setting(92, 6, 0.9, (30, 70, 80), spread=0.5),
+    Setting(92, 6, 0.9, (30, 70, 80), spread=0.5, likeness=0.2),
     Setting(92, 20, 0.9, (30, 70, 80), spread=0.1),
 )
 
 
-def counts_of(x: NDArray[np.int64], images: tuple[int, ...]) -> ReaderCounts:
-    """Counts of one dimension as measure has them; x has shape (roles, conditions, labels)."""
-    n = np.broadcast_to(np.array(images), x.shape[:2]).astype(np.int64)
-    labels = tuple(f"label {i:02}" for i in range(x.shape[2]))
-    one = DimensionCounts("g", "people", "expression", labels, x, n, np.zeros_like(n))
-    roles = tuple(f"role {i:02}" for i in range(len(x)))
-    return ReaderCounts(roles, ("g",), {"g": n}, (one,), estimate_frame([]))
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Values of one study and estimand; rows are the point and replicates."""
+
+    values: Floats
+    """Shape (1 + replicates, slots)."""
+    left_out: Floats
+    """Without each role in turn, shape (roles, slots)."""
+    two_level: Floats
+    """Shape (replicates, slots)."""
+    released: Floats
+    """Shape (1 + replicates, slots); all nan but for ``bi_pooled`` at raw support."""
+    planted: Floats
+    """Shape (slots,)."""
 
 
-def draw(setting: Setting, shares: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Images of one study."""
-    return np.stack(
-        [rng.multinomial(n, shares[:, c]) for c, n in enumerate(setting.images)], axis=1
-    )
+def counts_of(x: Integers, images: tuple[int, ...]) -> ReaderCounts:
+    """Counts of one dimension as measure has them; x has shape (roles, prompts, labels)."""
+    roles, prompts, labels = x.shape
+    table = np.stack([x[:, c == _PROMPTS].sum(axis=1) for c in range(3)], axis=1)
+    n = np.broadcast_to(np.array(images), table.shape[:2]).astype(np.int64)
+    flat = x.reshape(-1, labels)
+    where = np.nonzero(flat)
+    names = tuple(f"prompt {i:04}" for i in range(len(flat)))
+    axis = Prompts(
+        names, names, np.arange(roles).repeat(prompts), np.tile(_PROMPTS, roles),
+        np.arange(len(flat)),
+    )  # fmt: skip
+    per_prompt = (np.array(images) // np.bincount(_PROMPTS))[axis.condition]
+    one = DimensionCounts(
+        "g", "people", "expression", tuple(f"label {i:02}" for i in range(labels)), table, n,
+        np.zeros_like(n), ByPrompt(axis, per_prompt, 0 * per_prompt, (*where, flat[where])),
+    )  # fmt: skip
+    names = tuple(f"role {i:02}" for i in range(roles))
+    return ReaderCounts(names, ("g",), {"g": n}, (one,), estimate_frame([]))
+
+
+def draw(setting: Setting, shares: Floats, rng: np.random.Generator) -> Integers:
+    """Images of one study, shape (roles, prompts, labels)."""
+    each = shares[:, _PROMPTS]
+    if setting.likeness:
+        # Shares of a prompt: Dirichlet around the role's, by its gamma variables.
+        gamma = rng.gamma((1 / setting.likeness - 1) * each)
+        each = gamma / gamma.sum(axis=2, keepdims=True)
+    images = (np.array(setting.images) // np.bincount(_PROMPTS))[_PROMPTS]
+    return rng.multinomial(images, each)
 
 
 def study(
     setting: Setting, replicates: int, rng: np.random.Generator
-) -> dict[str, tuple[Floats, Floats]]:
-    """One study: estimand -> values of shape (1 + replicates, slots), and planted ones (slots,)."""
+) -> dict[tuple[str, str], Study]:
+    """One study: (estimand, support) -> values."""
     shares = setting.shares(setting.roles, rng)
+    counts = counts_of(draw(setting, shares, rng), setting.images)
     drawn = role_weights(setting.roles, replicates, rng)
-    weights = np.concatenate([np.ones((1, setting.roles)), drawn])
-    found = intensities(counts_of(draw(setting, shares, rng), setting.images), weights)
-    values = {each.estimand: each.values for each in found}
-    pooled = pooled_intensity(shares * np.array(setting.images)[:, None], weights[:1])
-    planted = {"bi_pooled": by_slot(pooled, _ALL)[0], "bi_role": _at_support(setting, shares)}
-    return {name: (values[name], planted[name]) for name in planted}
+    ones = np.ones((1, setting.roles))
+    weights = np.concatenate([ones, drawn, jackknife_weights(setting.roles)])
+    draws = draw_prompts(counts, drawn, rng)
+    two_level = with_drawn_prompts(intensities(counts, ones), counts, draws)
+    nested = {(each.estimand, each.support): each.values[1:] for each in two_level}
+    released = _released(counts.dimensions[0].x, replicates, rng)
+    planted = _planted(setting, shares)
+    return {
+        key: Study(
+            each.values[: 1 + replicates], each.values[1 + replicates :], nested[key],
+            released if key == ESTIMANDS[0] else np.full_like(released, np.nan), planted[key],
+        )
+        for each in intensities(counts, weights)
+        if (key := (each.estimand, each.support)) in ESTIMANDS
+    }  # fmt: skip
+
+
+def _released(x: Integers, replicates: int, rng: np.random.Generator) -> Floats:
+    drawn = unpaired_weights(len(CONDITIONS), len(x), replicates, rng)
+    weights = np.concatenate([np.ones((len(drawn), 1, len(x))), drawn], axis=1)
+    bias = [bias_intensity_of_seen(w @ x[:, c]) for c, w in enumerate(weights)]
+    values: Floats = by_slot(np.stack(bias, axis=1), _ALL)
+    return values
+
+
+def _planted(setting: Setting, shares: Floats) -> dict[tuple[str, str], Floats]:
+    images = np.array(setting.images)[:, None]
+    ones = np.ones((1, setting.roles))
+    raw, equal = (pooled_intensity(shares * n, ones) for n in (images, float(images.min())))
+    return {
+        ("bi_pooled", "raw"): by_slot(raw, _ALL)[0],
+        ("bi_pooled", "equal"): by_slot(equal, _ALL)[0],
+        ("bi_role", "equal"): _at_support(setting, shares),
+    }
 
 
 def _at_support(setting: Setting, shares: Floats) -> Floats:
@@ -141,19 +235,37 @@ def _at_support(setting: Setting, shares: Floats) -> Floats:
     return values
 
 
-def limits(setting: Setting, rng: np.random.Generator) -> dict[str, Floats]:
-    """Values with roles and images without end, shape (slots,)."""
+def limits(setting: Setting, rng: np.random.Generator) -> dict[tuple[str, str], Floats]:
+    """Values with roles, prompts and images without end, shape (slots,)."""
     shares = setting.shares(_POPULATION, rng)
-    pooled = pooled_intensity(shares, np.ones((1, _POPULATION)))
+    pooled = by_slot(pooled_intensity(shares, np.ones((1, _POPULATION))), _ALL)[0]
     by_role = bias_intensity(plug_in_entropy(shares), setting.labels).mean(axis=0)[None]
-    return {"bi_pooled": by_slot(pooled, _ALL)[0], "bi_role": by_slot(by_role, _ALL)[0]}
+    return {
+        ("bi_pooled", "raw"): pooled,
+        ("bi_pooled", "equal"): pooled,
+        ("bi_role", "equal"): by_slot(by_role, _ALL)[0],
+    }
 
 
-def expected(setting: Setting, studies: int, rng: np.random.Generator) -> dict[str, Floats]:
-    """Expected values in a study of this size: exact for bi_role, by simulation for bi_pooled."""
-    points = [study(setting, 0, rng)["bi_pooled"][0][0] for _ in range(studies)]
-    by_role = _at_support(setting, setting.shares(_POPULATION, rng))
-    return {"bi_pooled": np.mean(points, axis=0), "bi_role": by_role}
+def expected(
+    setting: Setting, studies: int, rng: np.random.Generator
+) -> dict[tuple[str, str], tuple[Floats, Floats]]:
+    """Expected values in a study of this size, ours and the released code's, by simulation.
+
+    Exact for ``bi_role`` where images are independent.
+    """
+    runs = [study(setting, 0, rng) for _ in range(studies)]
+    found = {
+        key: (
+            np.mean([run[key].values[0] for run in runs], axis=0),
+            np.mean([run[key].released[0] for run in runs], axis=0),
+        )
+        for key in ESTIMANDS
+    }
+    if not setting.likeness:
+        by_role = _at_support(setting, setting.shares(_POPULATION, rng))
+        found["bi_role", "equal"] = (by_role, by_role)
+    return found
 
 
 def coverage(
@@ -163,25 +275,58 @@ def coverage(
     targets, far = expected(setting, 4 * studies, rng), limits(setting, rng)
     runs = [study(setting, replicates, rng) for _ in range(studies)]
     rows = []
-    for estimand, target in targets.items():
-        values = np.stack([run[estimand][0] for run in runs], axis=1)
-        planted = np.stack([run[estimand][1] for run in runs])
-        plain = percentile_interval(values[0], values[1:], ALPHA)
-        centred = percentile_interval(values[0], values[1:], ALPHA, centred=True)
-        wide = expand(values[1:], np.full(values[0].shape, expansion(setting.roles, ALPHA)))
-        expanded = percentile_interval(values[0], wide, ALPHA, centred=True)
-        shares = [
-            _held(expanded.low, expanded.high, target),
-            _held(expanded.low, expanded.high, planted),
-            _held(expanded.low, expanded.high, far[estimand]),
-            _held(centred.low, centred.high, target),
-            _held(plain.low, plain.high, target),
-            _held(plain.low, plain.high, values[0]),
-        ]
+    for key, (target, released) in targets.items():
+        shares = _shares(setting, [run[key] for run in runs], target, released, far[key])
         for slot in WANTED:
             name = SLOTS[slot][0] or SLOTS[slot][1] or ""
-            rows.append(Coverage(setting, estimand, name, *(float(s[slot]) for s in shares)))
+            rows.append(Coverage(setting, *key, name, *(float(s[slot]) for s in shares)))
     return rows
+
+
+def _shares(
+    setting: Setting, runs: list[Study], target: Floats, of_released: Floats, far: Floats
+) -> list[Floats]:
+    """The columns of `Coverage`, each of shape (slots,)."""
+    values, left_out, two_level, released = (
+        np.stack([getattr(run, name) for run in runs], axis=1)
+        for name in ("values", "left_out", "two_level", "released")
+    )
+    factor = np.full(values[0].shape, expansion(setting.roles, ALPHA))
+    plain = percentile_interval(values[0], values[1:], ALPHA)
+    centred = percentile_interval(values[0], values[1:], ALPHA, centred=True)
+    expanded, nested = (
+        percentile_interval(values[0], expand(rows, factor), ALPHA, centred=True)
+        for rows in (values[1:], two_level)
+    )
+    bca = bca_interval(values[0], values[1:], left_out, ALPHA)
+    theirs = percentile_interval(released[0], released[1:], ALPHA)
+    return [
+        _held(expanded, target),
+        _held(expanded, np.stack([run.planted for run in runs])),
+        _held(expanded, far),
+        _held(centred, target),
+        _held(plain, target),
+        _held(plain, values[0]),
+        _held(bca, target),
+        _held(bca, far),
+        _held(nested, target),
+        _width(nested) / _width(expanded),
+        _held(theirs, of_released),
+        _width(theirs) / _width(expanded),
+    ]
+
+
+def _held(interval: Interval, target: Floats) -> Floats:
+    """Of the studies with an interval; nan where none has one."""
+    edge = 1e-12
+    held = (interval.low <= target + edge) & (target - edge <= interval.high)
+    there = np.isfinite(interval.low).sum(axis=0)
+    return np.divide(held.sum(axis=0), there, out=np.full(len(there), np.nan), where=there > 0)
+
+
+def _width(interval: Interval) -> Floats:
+    """Median over studies."""
+    return np.asarray(np.median(interval.high - interval.low, axis=0))
 
 
 def prevalence_coverage(
@@ -191,36 +336,42 @@ def prevalence_coverage(
     held = []
     for _ in range(studies):
         shares = setting.shares(setting.roles, rng)
-        x = draw(setting, shares, rng)
+        x = counts_of(draw(setting, shares, rng), setting.images).dimensions[0].x
         n = np.broadcast_to(np.array(setting.images)[:, None], x.shape)
         interval = wilson(x, n)
         held.append(((interval.low <= shares) & (shares <= interval.high)).mean(axis=(0, 2)))
     return dict(zip(CONDITIONS, np.mean(held, axis=0).tolist(), strict=True))
 
 
-def _held(low: Floats, high: Floats, target: Floats) -> Floats:
-    edge = 1e-12
-    return np.asarray(((low <= target + edge) & (target - edge <= high)).mean(axis=0))
+_HEADINGS = {
+    "expected": 8, "planted": 7, "limit": 6, "narrow": 7, "plain": 6, "own_point": 6, "bca": 5,
+    "bca_limit": 8, "two_level": 8, "two_level_width": 6, "released": 8, "released_width": 6,
+}  # fmt: skip
+_WORDS = {
+    "own_point": "own pt", "bca_limit": "bca lim", "two_level": "two-lev",
+    "two_level_width": "wider", "released_width": "wider",
+}  # fmt: skip
 
 
 def main(studies: int) -> None:
     """Print both tables."""
     rng = np.random.default_rng(2026)
     print(f"{studies} studies a setting, 400 replicates, 95% intervals")
-    print(f"{'roles':>5} {'labels':>6} {'s':>4}  {'estimand':10} {'slot':10}", end="")
-    print(f"{'expected':>9} {'planted':>8} {'limit':>6} {'narrow':>7}", end=" ")
-    print(f"{'plain':>6} {'own point':>10}")
+    print(f"{'roles':>5} {'labels':>6} {'s':>4} {'like':>4}  {'estimand':16} {'slot':10}", end="")
+    print(*(f"{_WORDS.get(name, name):>{wide}}" for name, wide in _HEADINGS.items()))
     for setting in SETTINGS:
+        start = f"{setting.roles:5} {setting.labels:6} {setting.sensitivity:4} {setting.likeness:4}"
         for r in coverage(setting, studies=studies, replicates=400, rng=rng):
-            print(f"{setting.roles:5} {setting.labels:6} {setting.sensitivity:4}", end="  ")
-            print(f"{r.estimand:10} {r.slot:10}{r.expected:9.2f}", end=" ")
-            print(f"{r.planted:8.2f} {r.limit:6.2f} {r.narrow:7.2f}", end=" ")
-            print(f"{r.plain:6.2f} {r.own_point:10.2f}")
+            print(f"{start}  {r.estimand + ' ' + r.support:16} {r.slot:10}", end="")
+            print(
+                *(f"{getattr(r, name):{wide}.2f}" for name, wide in _HEADINGS.items()), flush=True
+            )
     print("\nprevalence, Wilson, by condition")
     for setting in SETTINGS:
-        held = prevalence_coverage(setting, studies=studies, rng=rng)
-        numbers = "  ".join(f"{name} {share:.3f}" for name, share in held.items())
-        print(f"{setting.roles:5} {setting.labels:6} {setting.sensitivity:4}  {numbers}")
+        if not setting.likeness:
+            held = prevalence_coverage(setting, studies=studies, rng=rng)
+            numbers = "  ".join(f"{name} {share:.3f}" for name, share in held.items())
+            print(f"{setting.roles:5} {setting.labels:6} {setting.sensitivity:4}  {numbers}")
 
 
 if __name__ == "__main__":

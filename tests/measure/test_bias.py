@@ -131,6 +131,13 @@ def test_the_first_kind_of_interval_has_every_row_and_others_their_own() -> None
     assert (pooled["low"] - pooled["low_first"]).abs().max() < 1e-9
 
 
+def test_without_replicates_there_is_no_interval_of_any_kind() -> None:
+    for kind in ("expanded", "bca", "two-level"):
+        rows = estimates(together(some_counts()), intervals=(kind,))
+        assert rows["low"].null_count() == rows.height > 0
+    assert estimates(ReaderCounts((), (), {}, (), pl.DataFrame())).height == 0
+
+
 def test_bca_is_that_of_the_pooled_values() -> None:
     of = some_counts(4, roles=10)
     rows = estimates(together(of), bootstrap=400, intervals=("bca",), seed=9)
@@ -197,8 +204,14 @@ def test_prompts_widen_the_estimands_by_role_too() -> None:
 
 
 PROMPTS = pl.DataFrame(
-    {"prompt_id": ["asked", "free", "cf"], "prompted": [["activities", "items"], [], []]},
-    schema={"prompt_id": pl.String, "prompted": pl.List(pl.String)},
+    {
+        "prompt_id": ["asked", "free", "cf"],
+        "base": ["unrel-activity", "unrel-place", "cf"],
+        "location": ["on a beach", "on a beach", None],
+        "activity": ["running", None, None],
+        "prompted": [["activities", "items"], [], []],
+    },
+    schema_overrides={"prompted": pl.List(pl.String)},
 )
 
 

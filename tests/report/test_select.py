@@ -18,6 +18,18 @@ def test_an_index_never_mixes_numbers_with_and_without_a_role() -> None:
     assert {key: number.point for key, number in per_role.items()} == {("g", "baker"): 0.9}
 
 
+def test_of_several_supports_and_intervals_one_stands() -> None:
+    base = {"estimand": "bi_pooled", "generator": "g", "condition": "CF", "dimension": "mood"}
+    methods = ("bootstrap-bca", "bootstrap-percentile-expanded", "bootstrap-two-level")
+    rows = [
+        base | {"support": support, "method": method}
+        for support in ("equal", "raw")
+        for method in methods
+    ]
+    (number,) = select.index(frame_of(EstimateRow, rows), "bi_pooled").values()
+    assert (number.support, number.method) == ("raw", "bootstrap-percentile-expanded")
+
+
 def test_readers_come_in_configured_order_without_the_planted_truth(make_study: MakeStudy) -> None:
     estimates = make_study(readers=("b", "a")).inputs().estimates
 

@@ -75,7 +75,7 @@ def draw_prompts(counts: ReaderCounts, weights: Floats, rng: np.random.Generator
         {key: number for number, key in enumerate(keys)},
         prompt_weights(weights, role, condition, rng),
         prompt_weights(once, role, condition, rng),
-        versions.reshape(len(weights), -1).astype(np.float64),
+        versions.reshape(len(whole), len(once[0]) * VERSIONS).astype(np.float64),
     )
 
 

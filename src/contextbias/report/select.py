@@ -21,6 +21,8 @@ BI_ESTIMANDS = ("bi_pooled", "bi_role")
 BI_KEYS = ("generator", "condition", "contrast", "cohort", "dimension")
 """What identifies one BI number of one reader, once `role` is null."""
 
+_DEFAULT_METHOD = "bootstrap-percentile-expanded"
+
 CELL_KEYS = ("generator", "role", "dimension", "label")
 """What identifies one role-label association of one reader."""
 
@@ -70,11 +72,16 @@ def index(frame: pl.DataFrame, estimand: str, keys: Sequence[str] = BI_KEYS) -> 
     """Numbers of one estimand by `keys`.
 
     Rows with a role are left out when `role` is not among the keys, and the other way round, so
-    that a per-role number never stands for the mean over roles.
+    that a per-role number never stands for the mean over roles. Of several rows of one key, the one
+    at raw support stands, and of these the one with the default interval.
     """
     has_role = pl.col("role").is_not_null()
     rows = frame.filter(
         (pl.col("estimand") == estimand) & (has_role if "role" in keys else ~has_role)
+    ).sort(
+        (pl.col("support") == "raw").fill_null(True),
+        (pl.col("method") == _DEFAULT_METHOD).fill_null(False),
+        maintain_order=True,
     )
     columns = zip(*(rows[name].to_list() for name in (*keys, *_FIELDS)), strict=True)
     width = len(keys)
