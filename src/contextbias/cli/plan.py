@@ -17,6 +17,75 @@ class Target(StrEnum):
     SHIFT = "shift"
 
 
+_Target = Annotated[
+    Target,
+    typer.Option(
+        help="What the answer is about: showing that a label is invariant, or finding a shift."
+    ),
+]
+_Prevalence = Annotated[
+    float, typer.Option(metavar="PCT", help="Of the label, in percent of the images.")
+]
+_Range = Annotated[
+    float, typer.Option("--range-pp", metavar="PP", help="The shift to be found (--target shift).")
+]
+_Power = Annotated[float, typer.Option(metavar="X", help="Wanted probability of finding it.")]
+_Alpha = Annotated[
+    float | None, typer.Option(metavar="X", help="Level of the tests; the study's own if left out.")
+]
+_Margin = Annotated[
+    float | None,
+    typer.Option(
+        "--margin-pp",
+        metavar="PP",
+        help="Largest range that counts as no change; the study's own if left out.",
+    ),
+]
+_Share = Annotated[
+    float,
+    typer.Option(
+        metavar="X",
+        help="Share of all labels that truly shift: the fewer they are, the more adjusting for "
+        "many tests costs.",
+    ),
+]
+_Roles = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Roles; the study's own if left out.")
+]
+_Seeds = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Seeds a prompt; the study's own if left out."),
+]
+_Likeness = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="How alike images of one context are, 0 to 1: their intraclass correlation. Left "
+        "out: from the estimates of the pilot or the study, else 0.05.",
+    ),
+]
+_Effect = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="In place of --icc: images / effective images, from 1 on."),
+]
+_RoleSpread = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="Spread over roles of a difference of Bias Intensity (standard deviation). Left out: "
+        "as --icc.",
+    ),
+]
+_Pilot = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="STUDY",
+        help="Another study, whose estimates say how alike images and how unlike roles are.",
+        show_default=False,
+    ),
+]
+
+
 def plan(
     study: Annotated[
         Path | None,
@@ -27,77 +96,19 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    target: Annotated[
-        Target,
-        typer.Option(
-            help="What the answer is about: showing that a label is invariant, or finding a shift."
-        ),
-    ] = Target.INVARIANT,
-    prevalence: Annotated[
-        float, typer.Option(metavar="PCT", help="Of the label, in percent of the images.")
-    ] = 90.0,
-    range_pp: Annotated[
-        float,
-        typer.Option("--range-pp", metavar="PP", help="The shift to be found (--target shift)."),
-    ] = 10.0,
-    power: Annotated[
-        float, typer.Option(metavar="X", help="Wanted probability of finding it.")
-    ] = 0.8,
-    alpha: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Level of the tests; the study's own if left out."),
-    ] = None,
-    margin_pp: Annotated[
-        float | None,
-        typer.Option(
-            "--margin-pp",
-            metavar="PP",
-            help="Largest range that counts as no change; the study's own if left out.",
-        ),
-    ] = None,
-    shifted_share: Annotated[
-        float,
-        typer.Option(
-            metavar="X",
-            help="Share of all labels that truly shift: adjusting for many tests costs more, the "
-            "fewer they are.",
-        ),
-    ] = 0.1,
-    role_count: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Roles; the study's own if left out."),
-    ] = None,
-    images_per_prompt: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Seeds a prompt; the study's own if left out."),
-    ] = None,
-    icc: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="How alike images of one context are, 0 to 1: their intraclass correlation. Left "
-            "out: from the estimates of the pilot or the study, else 0.05.",
-        ),
-    ] = None,
-    design_effect: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="In place of --icc: images / effective images, from 1 on."),
-    ] = None,
-    role_sd: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Spread over roles of a difference of Bias Intensity; as --icc if left out.",
-        ),
-    ] = None,
-    pilot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="STUDY",
-            help="Another study, whose estimates say how alike images and how unlike roles are.",
-            show_default=False,
-        ),
-    ] = None,
+    target: _Target = Target.INVARIANT,
+    prevalence: _Prevalence = 90.0,
+    range_pp: _Range = 10.0,
+    power: _Power = 0.8,
+    alpha: _Alpha = None,
+    margin_pp: _Margin = None,
+    shifted_share: _Share = 0.1,
+    role_count: _Roles = None,
+    images_per_prompt: _Seeds = None,
+    icc: _Likeness = None,
+    design_effect: _Effect = None,
+    role_sd: _RoleSpread = None,
+    pilot: _Pilot = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say what a study takes and what it can find, before any spend. Changes nothing.
@@ -123,8 +134,8 @@ def plan(
         aims = Aims(
             target=target.value,
             power=power,
-            alpha=alpha if alpha is not None else own.alpha if own else 0.05,
-            margin_pp=margin_pp if margin_pp is not None else own.margin_pp if own else 5.0,
+            alpha=alpha or (own.alpha if own else 0.05),
+            margin_pp=margin_pp or (own.margin_pp if own else 5.0),
             prevalence=prevalence / 100,
             range_pp=range_pp,
             shifted_share=shifted_share,

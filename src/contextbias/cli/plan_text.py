@@ -104,7 +104,8 @@ def _question(aims: dict[str, Any]) -> str:
 def _independent(answer: dict[str, Any], design: dict[str, Any]) -> str:
     equal, found = answer["images_per_condition_if_equal"], answer["independent"]
     if equal is None or found["images_per_prompt"] is None:
-        return "no number of images is enough."
+        why = "the verdict `shifted` asks for more than the margin"
+        return f"no number of images is enough{f': {why}' if answer['target'] == 'shift' else ''}."
     has = design["images_per_prompt"]
     return (
         f"{equal:,} images of the role in each condition, if all images are independent. With "
@@ -126,7 +127,7 @@ def _clustered(plan: dict[str, Any]) -> str:
     answer = plan["comparisons"]["answer"]
     found, contexts = answer["clustered"], answer["contexts_per_condition"]
     if likeness["effect"] is not None:
-        said = f"With the {likeness['source']}"
+        said = f"With the {likeness['source']},"
     else:
         said = (
             f"But images of one context are alike (intraclass correlation "
