@@ -157,3 +157,20 @@ def test_order_of_rows_does_not_matter() -> None:
         )
         assert first.equals(second)
         assert first.height
+
+
+def test_strict_invariance_rests_on_effective_images() -> None:
+    # Three roles with the label in all of 360 images; three others show that contexts differ.
+    rows = [
+        row for i in range(3) for row in prompted(everywhere(20), role=f"always {i}", images=20)
+    ]
+    attributes = frame(rows + _random(3))
+    paper, strict = (
+        measure(attributes, preset=preset, bootstrap=0).filter(generator="g", label="yes")
+        for preset in ("paper", "strict")
+    )
+    keys = {"estimand": "verdict", "verdict": "invariant"}
+    assert paper.filter(**keys)["role"].to_list() == [f"always {i}" for i in range(3)]
+    assert strict.filter(**keys).is_empty()
+    p = strict.filter(estimand="equivalence_p_clustered", role="always 0")["point"][0]
+    assert p > paper.filter(estimand="equivalence_p", role="always 0")["point"][0]

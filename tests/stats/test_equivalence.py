@@ -147,3 +147,31 @@ def test_equivalence_is_never_shown_beyond_the_margin(cell: Any) -> None:
     rates = x / n
     if equivalence(x, n, margin=FIVE).p < 0.05:
         assert rates.max() - rates.min() < 0.05
+
+
+# ---- clusters
+
+
+def test_a_design_effect_stands_for_fewer_images() -> None:
+    x, n = np.array([[52, 104, 156], [90, 200, 290]]), np.array([[52, 104, 156], [100, 220, 300]])
+    halved = equivalence(2 * x, 2 * n, margin=0.05, design_effect=2.0)
+    assert halved.p == pytest.approx(equivalence(x, n, margin=0.05).p)
+    mixed = equivalence(x * [1, 2, 3], n * [1, 2, 3], margin=0.05, design_effect=[1, 2, 3])
+    assert mixed.p == pytest.approx(equivalence(x, n, margin=0.05).p)
+
+
+def test_unknown_design_effects() -> None:
+    effect = [1.0, 1.0, np.nan]
+    found = equivalence([[9, 9, 0], [9, 9, 9]], [[10, 10, 0], [10, 10, 10]], margin=0.05,
+                        design_effect=effect)  # fmt: skip
+    assert found.p[0] == equivalence([9, 9], [10, 10], margin=0.05).p
+    assert np.isnan(found.p[1])
+    with pytest.raises(ValueError, match="at least 1"):
+        equivalence([9, 9], [10, 10], margin=0.05, design_effect=0.5)
+
+
+def test_one_context_is_never_enough() -> None:
+    """Of a context with m images, 1 + (m - 1) rho of them count for one: at most 1 / rho in all."""
+    m = np.array([100, 10_000, 1_000_000])[:, None] * np.ones(2, np.int64)
+    assert (equivalence(m, m, margin=0.05).p < 0.05).all()
+    assert (equivalence(m, m, margin=0.05, design_effect=1 + (m - 1) * 0.05).p > 0.05).all()

@@ -81,7 +81,7 @@ def cell_consistency(
     rule: Rule,
     *,
     family: Sequence[str] = (),
-    shifted_by: str = "q",
+    clustered: bool = False,
 ) -> pl.DataFrame:
     """Add the consistency numbers to a table of counts, one row a cell.
 
@@ -95,15 +95,17 @@ def cell_consistency(
     Null: not defined. With images in one condition only, nothing is compared: all are null but the
     prevalences and ``supported``.
 
-    With columns `EFFECT_COLUMNS` and `EFFECT_DF` also ``chi2_clustered``, ``p_clustered`` and
-    ``q_clustered``, which allow for the likeness of images of one context. The q adjusts the larger
-    of ``p_clustered`` and ``p_exact``, over the same family as ``q``.
+    With columns `EFFECT_COLUMNS` and `EFFECT_DF` also ``chi2_clustered``, ``p_clustered``,
+    ``q_clustered`` and ``equivalence_p_clustered`` (for labels that are supported or equivalent by
+    ``equivalence_p``), which allow for the likeness of images of one context. The q adjusts the
+    larger of ``p_clustered`` and ``p_exact``, over the same family as ``q``.
 
     Args:
         table: Columns generator, role, dimension, label, x and n of each condition, perhaps cohort.
         rule: Margin and level.
         family: Columns whose values part the families of q; none: the table is one family.
-        shifted_by: Which q the verdict ``shifted`` rests on: ``q`` or ``q_clustered``.
+        clustered: Verdicts rest on ``q_clustered`` and ``equivalence_p_clustered``; a cell without
+            them is inconclusive.
 
     Raises:
         ValueError: Counts as in `stats.proportion.counts`.
@@ -117,21 +119,29 @@ def cell_consistency(
     )
     p = {"q": pl.col("p_exact").fill_null(pl.col("p"))}
     if EFFECT_DF in table.columns:
-        wide = wide.with_columns(_clustered(table, checked))
+        wide = wide.with_columns(_clustered(wide, checked, rule))
         p["q_clustered"] = pl.when(pl.col("p_clustered").is_not_null()).then(
             pl.max_horizontal("p_clustered", "p_exact")
         )
     q = _adjusted(wide, checked, family, p)
-    return _with_verdicts(wide.with_columns(q), rule, shifted_by)
+    return _with_verdicts(wide.with_columns(q), rule, "_clustered" if clustered else "")
 
 
-def _clustered(table: pl.DataFrame, checked: Counts) -> list[pl.Series]:
+def _clustered(wide: pl.DataFrame, checked: Counts, rule: Rule) -> list[pl.Series]:
     """Statistic and p that allow for clusters."""
-    effect = _matrix(table, EFFECT_COLUMNS)
-    found = clustered_chi_squared(
-        checked.x, checked.n, effect, error_df=table[EFFECT_DF].to_numpy()
-    )
-    numbers = {"chi2_clustered": found.statistic, "p_clustered": found.p}
+    effect = _matrix(wide, EFFECT_COLUMNS).astype(np.float64)
+    found = clustered_chi_squared(checked.x, checked.n, effect, error_df=wide[EFFECT_DF].to_numpy())
+    asked = wide.select(pl.col("supported") | (pl.col("equivalence_p") < rule.alpha))
+    rows = np.flatnonzero(asked.to_series().fill_null(False).to_numpy())
+    equivalent = np.full(wide.height, np.nan)
+    equivalent[rows] = equivalence(
+        checked.x[rows], checked.n[rows], margin=rule.margin, design_effect=effect[rows]
+    ).p
+    numbers = {
+        "chi2_clustered": found.statistic,
+        "p_clustered": found.p,
+        "equivalence_p_clustered": equivalent,
+    }
     return [pl.Series(name, values, nan_to_null=True) for name, values in numbers.items()]
 
 
@@ -200,13 +210,20 @@ def _codes(wide: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.generic]:
     return wide.select(pl.struct(columns).rank("dense")).to_series().to_numpy()
 
 
-def _with_verdicts(wide: pl.DataFrame, rule: Rule, shifted_by: str) -> pl.DataFrame:
-    """Add the paper's rule, the verdict and the note."""
+def _with_verdicts(wide: pl.DataFrame, rule: Rule, suffix: str) -> pl.DataFrame:
+    """Add the paper's rule, the verdict and the note; `suffix` tells which p verdicts rest on."""
     p = wide["p"].to_numpy()
     paper = paper_invariant(p, wide["within"].to_numpy(), alpha=rule.alpha)
     found = verdicts(
-        equivalence_p=wide["equivalence_p"].to_numpy(),
-        q=wide[shifted_by].to_numpy(),
+        # Where only the p that allows for clusters is unknown, nothing is shown: p 1.
+        equivalence_p=wide.select(
+            pl.when(pl.col("equivalence_p").is_not_null()).then(
+                pl.col(f"equivalence_p{suffix}").fill_null(1.0)
+            )
+        )
+        .to_series()
+        .to_numpy(),
+        q=wide[f"q{suffix}"].to_numpy(),
         within=wide["within"].to_numpy(),
         alpha=rule.alpha,
     )

@@ -45,6 +45,7 @@ _COMPARISONS: dict[str, tuple[pl.Expr | None, pl.Expr | None, str | None]] = {
     "chi2_clustered": (pl.col("chi2_clustered"), None, "rao-scott"),
     "chi2_clustered_p": (pl.col("p_clustered"), None, "rao-scott"),
     "chi2_clustered_q": (pl.col("q_clustered"), None, "benjamini-hochberg"),
+    "equivalence_p_clustered": (pl.col("equivalence_p_clustered"), None, "score-tost"),
 }
 # Columns of the lower and upper end.
 _ENDS = {"range_pp": ("range_low", "range_high"), "ccs": ("ccs_low", "ccs_high")}
@@ -55,6 +56,7 @@ _GIVEN = {
     "chi2_clustered": "q_clustered",
     "chi2_clustered_p": "q_clustered",
     "chi2_clustered_q": "q_clustered",
+    "equivalence_p_clustered": "equivalence_p_clustered",
 }
 
 
@@ -73,10 +75,11 @@ def consistency_estimates(
     - Condition ``all``: ``prevalence_unweighted``, ``range_pp``, ``chi2``, ``chi2_p``, ``chi2_q``,
       ``equivalence_p``, ``ccs``, ``invariant_paper``, ``verdict``; for supported cells
       ``range_pp_expected``, ``chi2_p_exact`` where it is needed, and, with design effects,
-      ``chi2_clustered``, ``chi2_clustered_p`` and ``chi2_clustered_q``. See
-      `cells.cell_consistency` for what they are; n is the number of images of all conditions,
-      ``note`` says why a number is undefined. The family of q is the generator. ``shifted`` rests
-      on ``chi2_clustered_q`` in preset strict, if there are design effects, else on ``chi2_q``.
+      ``chi2_clustered``, ``chi2_clustered_p``, ``chi2_clustered_q`` and
+      ``equivalence_p_clustered``. See `cells.cell_consistency` for what they are; n is the number
+      of images of all conditions, ``note`` says why a number is undefined. The family of q is the
+      generator. Verdicts rest on the numbers that allow for clusters in preset strict, if the
+      table has design effects, else on ``chi2_q`` and ``equivalence_p``.
     - Generator ``mean``: ``range_pp`` and ``ccs`` (n: generators where they are defined)
       and ``invariant_generators`` (n: generators where the paper's rule could be applied).
     - ``share_invariant_paper`` and ``share_<verdict>`` per generator and cohort, and over all
@@ -134,7 +137,7 @@ def consistency_blocks(
         counts.with_columns(_listed(counts[name]) for name in _KEYS).sort(_KEYS),
         Rule.of(margin_pp, alpha),
         family=("generator",),
-        shifted_by="q_clustered" if clustered else "q",
+        clustered=clustered,
     )
     wide = wide.with_columns(_listed(wide[name]) for name in ("verdict", "note"))
     parts = [_prevalences(wide)]
@@ -207,9 +210,9 @@ def _comparisons(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
         n=pl.sum_horizontal(N_COLUMNS).cast(pl.Int64), n_missing=pl.col("n_missing").cast(pl.Int64)
     )
     for estimand, (point, verdict, method) in _COMPARISONS.items():
-        if estimand.startswith("chi2_clustered") and "q_clustered" not in base.columns:
-            continue
         given = _GIVEN.get(estimand)
+        if given is not None and given not in base.columns:
+            continue
         low, high = _ENDS.get(estimand, (None, None))
         rows = base if given is None else base.filter(pl.col(given).is_not_null())
         yield rows.select(

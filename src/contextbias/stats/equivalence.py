@@ -35,7 +35,9 @@ class Verdicts:
     """Tested, and neither was shown."""
 
 
-def equivalence(x: ArrayLike, n: ArrayLike, *, margin: Fraction | float) -> Equivalence:
+def equivalence(
+    x: ArrayLike, n: ArrayLike, *, margin: Fraction | float, design_effect: ArrayLike = 1.0
+) -> Equivalence:
     """Two one-sided score tests for every pair of conditions.
 
     For a pair and margin d, H0: p1 - p2 <= -d is tested by
@@ -45,13 +47,18 @@ def equivalence(x: ArrayLike, n: ArrayLike, *, margin: Fraction | float) -> Equi
     the cell is the largest and needs no correction for the number of pairs. No continuity
     correction. At 100% in every image and d = .05, 52 images a condition are needed at level .05.
 
+    Images that cluster are divided by the design effect of their condition first, hits likewise:
+    the rates stay, and their variances grow by it.
+
     Args:
         x: Images that show the label, shape (…, conditions).
         n: Images read, same shape; 0 or NaN: absent, and its pairs are left out.
         margin: Margin d as a fraction of 1, in (0, 1).
+        design_effect: Of each condition, broadcast to the same shape; NaN: unknown, and so is p
+            where the condition has images.
 
     Raises:
-        ValueError: As `proportion.counts`, or a margin outside (0, 1).
+        ValueError: As `proportion.counts`, a margin outside (0, 1), or a design effect below 1.
 
     Source: Farrington & Manning (1990), Statistics in Medicine 9, 1447-1454; Schuirmann (1987).
     """
@@ -59,8 +66,11 @@ def equivalence(x: ArrayLike, n: ArrayLike, *, margin: Fraction | float) -> Equi
     if not 0 < gap < 1:
         raise ValueError(f"the margin must lie in (0, 1), not {gap}")
     checked = counts(x, n)
-    hits = checked.x.astype(np.float64)
-    images = np.where(checked.present, checked.n.astype(np.float64), np.nan)
+    effect = np.broadcast_to(np.asarray(design_effect, dtype=np.float64), checked.n.shape)
+    if np.any(effect < 1):
+        raise ValueError("a design effect is at least 1")
+    hits = checked.x / effect
+    images = np.where(checked.present, checked.n / effect, np.nan)
     p = np.full(hits.shape[:-1], np.nan)
     for i, j in combinations(range(hits.shape[-1]), 2):
         first, second = (hits[..., i], images[..., i]), (hits[..., j], images[..., j])
@@ -68,7 +78,8 @@ def equivalence(x: ArrayLike, n: ArrayLike, *, margin: Fraction | float) -> Equi
             p, np.fmax(one_sided_p(*first, *second, gap), one_sided_p(*second, *first, gap))
         )
     present = np.asarray(checked.present.sum(axis=-1))
-    return Equivalence(np.asarray(p), present * (present - 1) // 2)
+    unknown = np.any(checked.present & np.isnan(effect), axis=-1)
+    return Equivalence(np.where(unknown, np.nan, p), present * (present - 1) // 2)
 
 
 def one_sided_p(

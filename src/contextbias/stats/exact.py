@@ -62,8 +62,11 @@ def exact_p(
         chunk = rows[tables.rows]
         p[chunk] = _extreme(hits[chunk], images[chunk], tables)
         pp[chunk] = mean_range(tables)
+    # Each cell has draws of its own, which depend on its counts and on no other cell.
+    seed = int(rng.integers(2**62))
     for row in np.flatnonzero(cells.tested & ~small):
-        p[row], pp[row] = _monte_carlo(hits[row], images[row], rng, resamples)
+        own = np.random.default_rng([seed, *hits[row], *images[row]])
+        p[row], pp[row] = _monte_carlo(hits[row], images[row], own, resamples)
     back = cells.inverse
     return ExactP(np.asarray(p[back]), np.asarray(small[back]), np.asarray(pp[back]))
 
