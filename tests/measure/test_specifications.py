@@ -9,15 +9,19 @@ import polars as pl
 import pytest
 from tests.measure.facts import cell, fact, frame
 
-from contextbias.measure.arrays import ReaderCounts, count_labels
+from contextbias.measure.arrays import ReaderCounts, consistency_counts, count_labels
 from contextbias.measure.bias import bias_estimates
+from contextbias.measure.clustered import with_design_effects
+from contextbias.measure.consistency import consistency_estimates
 from contextbias.measure.rows import Run, Settings
 from contextbias.measure.specifications import (
     CHOICES,
     NUMBERS,
+    SHARES,
     Quantity,
     released_row,
     specification_rows,
+    verdict_rows,
     with_unknown_as_label,
 )
 from contextbias.schema import DIMENSIONS
@@ -149,6 +153,34 @@ def test_an_undefined_quantity_has_no_rows() -> None:
     only_cf = study().filter(pl.col("condition") == "CF")
     assert specification_rows(counted(only_cf), Quantity(), RUN, Settings(bootstrap=10)).is_empty()
     assert specification_rows(counted(frame([])), Quantity(), RUN, Settings()).is_empty()
+
+
+@pytest.mark.parametrize("estimand", SHARES)
+@pytest.mark.parametrize("cohort", ["all", "scene"])
+def test_shares_of_verdicts_are_those_of_the_estimates(estimand: str, cohort: str) -> None:
+    counts, settings = counted(), Settings(margin_pp=20, prompts=PROMPTS)
+    for preset in ("paper", "strict"):
+        wide = with_design_effects(consistency_counts(counts), counts)
+        whole = consistency_estimates(
+            wide, reader="r", preset=preset, people="primary", margin_pp=20, alpha=0.05
+        ).filter(pl.col("estimand") == estimand, pl.col("cohort") == cohort)
+        shares = dict(whole.select("generator", "point").rows())
+        choice = {"preset": preset, "prompted": "counted"}
+        for generator, share in shares.items():
+            quantity = Quantity(estimand=estimand, slot="all", cohort=cohort, generator=generator)
+            found = one(verdict_rows(counts, quantity, RUN, settings), **choice)
+            assert found["point"] == share
+        mean = Quantity(estimand=estimand, slot="all", cohort=cohort)
+        found = one(verdict_rows(counts, mean, RUN, settings), **choice)
+        assert found["point"] == pytest.approx(np.mean(list(shares.values())))
+        assert (found["n"], found["low"], found["high"]) == (2, None, None)
+
+
+def test_shares_without_the_images_whose_prompt_names_a_dimension() -> None:
+    quantity = Quantity(estimand="share_invariant_paper", slot="all", cohort="objects")
+    rows = verdict_rows(counted(), quantity, RUN, Settings(margin_pp=20, prompts=PROMPTS))
+    assert set(rows["prompted"]) == {"counted", "left out"}
+    assert verdict_rows(counted(frame([])), quantity, RUN, Settings()).is_empty()
 
 
 def test_unknown_becomes_a_label_and_other_reasons_stay() -> None:

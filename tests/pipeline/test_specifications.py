@@ -91,6 +91,32 @@ def test_presets_choose_their_own_row(finished: Path, tmp_path: Path) -> None:
         assert row["preset"].to_list() == ["reference" if preset == "reference" else "paper"]
 
 
+def test_shares_of_verdicts_have_their_own_curve(finished: Path, tmp_path: Path) -> None:
+    estimates = pl.read_parquet(finished / "derived/estimates.parquet").filter(
+        pl.col("estimand") == "share_shifted", pl.col("cohort") == "camera",
+        pl.col("reader") == "vlm", pl.col("generator") == "drawn",
+    )  # fmt: skip
+    asked = {"estimand": "share_shifted", "cohort": "camera", "generator": "drawn"}
+    rows = curve_of(finished, **asked)
+    assert set(rows["preset"]) == {"paper", "strict"}
+    main_row = rows.filter("main")
+    assert main_row.select("preset", "point", "n").rows() == [
+        ("paper", *estimates.select("point", "n").row(0))
+    ]
+    strict = Path(shutil.copytree(finished, tmp_path / "strict"))
+    config = STUDY.replace("[measure]", '[measure]\npreset = "strict"')
+    (strict / "study.toml").write_text(config)
+    assert curve_of(strict, **asked).filter("main")["preset"].to_list() == ["strict"]
+    svg = draw(rows, Curve(**asked), ".svg").decode()  # type: ignore[arg-type]
+    assert "share shifted, camera: all" in svg
+
+
+@pytest.mark.parametrize("asked", [{"slot": "CA-U - CF"}, {"dimension": "mood"}])
+def test_a_share_has_no_contrast_and_no_dimension(finished: Path, asked: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="over all conditions"):
+        curve_of(finished, estimand="share_shifted", **asked)
+
+
 def test_another_mapping_counts_other_labels(finished: Path, tmp_path: Path) -> None:
     items = pl.read_parquet(finished / "derived/attributes.parquet").filter(
         pl.col("dimension") == "items"
@@ -119,6 +145,7 @@ def test_studies_stand_side_by_side(finished: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
+        ({"estimand": "share_shited"}, "did you mean 'share_shifted'"),
         ({"slot": "CA-U-CF"}, "did you mean 'CA-U - CF'"),
         ({"cohort": "poeple"}, "did you mean 'people'"),
         ({"dimension": "items_"}, "did you mean 'items'"),

@@ -16,10 +16,20 @@ if TYPE_CHECKING:
 
 def specifications(
     study: StudyFolder,
-    contrast: Annotated[
+    estimand: Annotated[
         str,
-        typer.Option(help="CA-U - CF, CA-R - CF, CA-U - CA-R; or a condition, or all."),
-    ] = "CA-U - CF",
+        typer.Option(
+            help="bias_intensity, in all its forms; or a share of verdicts: share_invariant_paper, "
+            "share_invariant, share_shifted, share_inconclusive."
+        ),
+    ] = "bias_intensity",
+    contrast: Annotated[
+        str | None,
+        typer.Option(
+            help="CA-U - CF (if left out), CA-R - CF or CA-U - CA-R; or a condition, or all.",
+            show_default=False,
+        ),
+    ] = None,
     cohort: Annotated[str, typer.Option(help="A cohort, or all: the mean of the four.")] = "all",
     dimension: Annotated[
         str | None, typer.Option(help="One dimension, instead of a mean.", show_default=False)
@@ -50,13 +60,13 @@ def specifications(
         typer.Option(metavar="FILE", help="Draw the curve, as .svg or .png.", show_default=False),
     ] = None,
 ) -> None:
-    """Bias Intensity under every combination of choices: a specification curve.
+    """One number under every combination of choices: a specification curve.
 
-    The number is the overall change from CF to CA-U, unless options name another one. The choices
-    are who counts (people), what happens to unknown answers, which labels there are, which form of
-    Bias Intensity is taken, whether images count whose prompt names the dimension, the preset, the
-    reader and the mapping. One row a combination, sorted by the number; column "main" marks the
-    choices of study.toml.
+    The number is the overall change of Bias Intensity from CF to CA-U, unless options name another
+    one. The choices are who counts (people), what happens to unknown answers, which labels there
+    are, which form of Bias Intensity is taken, whether images count whose prompt names the
+    dimension, the preset, the reader and the mapping. One row a combination, sorted by the number;
+    column "main" marks the choices of study.toml.
     """
     from contextlib import ExitStack
 
@@ -67,6 +77,7 @@ def specifications(
 
     _check_files(out, plot)
     curve = Curve(
+        estimand=estimand,
         slot=contrast,
         generator=generator,
         cohort=cohort,

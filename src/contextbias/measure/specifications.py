@@ -1,4 +1,4 @@
-"""One number of Bias Intensity under many choices: the rows of a specification curve.
+"""One number under many choices: the rows of a specification curve.
 
 The choices that are made here, after counting:
 
@@ -10,6 +10,9 @@ The choices that are made here, after counting:
   names it (prompted.py).
 - ``preset``: ``paper`` and ``strict`` compute the same numbers, all of them under ``paper`` here;
   ``reference`` is one row, with the label sets and the bootstrap of the released code.
+
+Shares of verdicts (verdict_rows) have ``prompted`` and ``preset`` (``strict`` rests the verdict on
+tests that allow for clusters), and no interval.
 
 Those that need other counts (people, unknown answers, mapping, reader) are the caller's: see
 pipeline/specifications.py. Source of the idea: Simonsohn, Simmons and Nelson (2020), "Specification
@@ -24,13 +27,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from contextbias.measure.arrays import DimensionCounts, ReaderCounts
+from contextbias.measure.arrays import DimensionCounts, ReaderCounts, consistency_counts
+from contextbias.measure.cells import VERDICTS, X_COLUMNS
+from contextbias.measure.clustered import with_design_effects
+from contextbias.measure.consistency import consistency_estimates
 from contextbias.measure.intensity import SLOTS, Intensity, intensities
 from contextbias.measure.levels import BOOTSTRAP, MEAN, OVERALL, Intervals, intensity_frame
 from contextbias.measure.prompted import unprompted_counts
 from contextbias.measure.reference import reference_intensity
 from contextbias.measure.rows import Run, Settings
 from contextbias.schema import DIMENSIONS, UNKNOWN
+from contextbias.stats.proportion import MINIMUM_SUPPORT
 from contextbias.stats.resample import role_weights
 
 CHOICES = ("preset", "prompted", "labels", "estimand", "support")
@@ -40,10 +47,19 @@ NUMBERS = ("point", "low", "high", "n", "note")
 """Columns of the numbers."""
 
 
+BIAS_INTENSITY = "bias_intensity"
+"""Every form of Bias Intensity: the estimand is a choice, and not the question."""
+
+SHARES = ("share_invariant_paper", *(f"share_{verdict}" for verdict in VERDICTS))
+"""Shares of verdicts that a curve can be made of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """Which number is followed through the choices; the headline by default."""
 
+    estimand: str = BIAS_INTENSITY
+    """`BIAS_INTENSITY`, or one of `SHARES`."""
     slot: str = "CA-U - CF"
     """A contrast, a condition, or ``all``."""
     generator: str = MEAN
@@ -111,6 +127,61 @@ def released_row(
         support=pl.lit("raw"),
     )  # fmt: skip
     return kept.select(*CHOICES, *NUMBERS)
+
+
+def verdict_rows(
+    counts: ReaderCounts, quantity: Quantity, run: Run, settings: Settings
+) -> pl.DataFrame:
+    """A share of verdicts under every choice that needs no other counts.
+
+    Args:
+        counts: Counts of one reader.
+        quantity: One of `SHARES`, of a cohort or all, a generator or their mean.
+        run: Keys of estimates.
+        settings: Margin and level; ``prompts`` for what is named in them.
+
+    Returns:
+        Columns as `specification_rows`, without intervals; n is the supported cells, or of a mean
+        the generators.
+    """
+    restricted = {
+        (of.generator, of.dimension): of
+        for of in unprompted_counts(counts, settings.prompts).dimensions
+    }
+    found = {"counted": counts}
+    if restricted:
+        rest = tuple(restricted.get((o.generator, o.dimension), o) for o in counts.dimensions)
+        found["left out"] = replace(counts, dimensions=rest)
+    parts = [
+        _share(each, quantity, run, settings, preset).with_columns(
+            preset=pl.lit(preset), prompted=pl.lit(prompted), labels=pl.lit("observed")
+        )
+        for prompted, each in found.items()
+        for preset in ("paper", "strict")
+    ]
+    return pl.concat([_no_rows(), *(part.select(*CHOICES, *NUMBERS) for part in parts)])
+
+
+def _share(
+    counts: ReaderCounts, quantity: Quantity, run: Run, settings: Settings, preset: str
+) -> pl.DataFrame:
+    wide = with_design_effects(consistency_counts(counts), counts)
+    # Only supported cells are in the shares, and in the family of tests.
+    supported = wide.filter(pl.sum_horizontal(X_COLUMNS) >= MINIMUM_SUPPORT)
+    rows = consistency_estimates(
+        supported, reader=run.reader, preset=preset, people=run.people,
+        margin_pp=settings.margin_pp, alpha=settings.alpha,
+    ).filter(
+        pl.col("estimand") == quantity.estimand,
+        pl.col("cohort") == quantity.cohort,
+        pl.col("point").is_not_null(),
+    )  # fmt: skip
+    if quantity.generator != MEAN:
+        return rows.filter(pl.col("generator") == quantity.generator)
+    mean = rows.group_by("estimand", "support").agg(
+        pl.col("point", "low", "high").mean(), n=pl.len().cast(pl.Int64), note=pl.lit(None)
+    )
+    return mean.with_columns(pl.col("note").cast(pl.String))
 
 
 def with_unknown_as_label(attributes: pl.DataFrame) -> pl.DataFrame:

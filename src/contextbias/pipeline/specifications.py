@@ -43,8 +43,10 @@ CHOICES = COLUMNS[: COLUMNS.index("main")]
 class Curve:
     """What is asked of a specification curve."""
 
-    slot: str = "CA-U - CF"
-    """A contrast, a condition, or ``all``."""
+    estimand: str = "bias_intensity"
+    """``bias_intensity``, every form of it; or a share of verdicts, such as ``share_shifted``."""
+    slot: str | None = None
+    """A contrast, a condition, or ``all``; None for CA-U - CF, and for all with a share."""
     generator: str = "mean"
     """A generator, or ``mean``."""
     cohort: str = "all"
@@ -55,6 +57,16 @@ class Curve:
     """Mapping files to count with, beside the study's own."""
     progress: Progress = field(default_factory=Silent)
     """Who is told."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the number is a share of verdicts."""
+        return self.estimand != "bias_intensity"
+
+    @property
+    def chosen_slot(self) -> str:
+        """The contrast or condition, the default filled in."""
+        return self.slot or ("all" if self.is_share else "CA-U - CF")
 
 
 def specifications(studies: Sequence[Study], curve: Curve) -> pl.DataFrame:
@@ -86,7 +98,7 @@ def specifications(studies: Sequence[Study], curve: Curve) -> pl.DataFrame:
     )
     if rows.is_empty():
         raise InputError(
-            f"{curve.slot} is not defined under any choice",
+            f"{curve.chosen_slot} is not defined under any choice",
             "a contrast needs images of both conditions",
         )
     return rows.sort("point", *CHOICES)
@@ -103,7 +115,8 @@ def draw(rows: pl.DataFrame, curve: Curve, suffix: str) -> bytes:
     from contextbias.report.curve import curve_bytes, curve_chart
 
     what = curve.dimension or ("overall" if curve.cohort == "all" else curve.cohort)
-    title = f"Bias Intensity, {what.replace('_', ' ')}: {curve.slot}"
+    number = curve.estimand.replace("_", " ") if curve.is_share else "Bias Intensity"
+    title = f"{number}, {what.replace('_', ' ')}: {curve.chosen_slot}"
     return curve_bytes(curve_chart(rows, CHOICES, title=title), suffix)
 
 
@@ -127,20 +140,8 @@ def _names(roots: Sequence[Path]) -> list[str]:
 def _of_study(study: Study, name: str, curve: Curve) -> Iterator[pl.DataFrame]:
     import polars as pl
 
-    config = study.config
     wanted = Wanted(study)
-    estimand, support = MAIN_FORM[config.measure.preset]
-    main = {
-        "reader": config.readers[0].name if config.readers else None,
-        "mapping": STUDY_MAPPING,
-        "people": config.measure.people,
-        "unknown": "missing",
-        "preset": "reference" if config.measure.preset == "reference" else "paper",
-        "prompted": "counted",
-        "labels": "observed",
-        "estimand": estimand,
-        "support": support,
-    }
+    main = _main_choices(study, curve)
     bank = _bank(wanted)
     for mapping, attributes in _attributes(wanted, curve):
         # Answers that came counted cannot be counted anew: they have no other people or mapping.
@@ -150,6 +151,26 @@ def _of_study(study: Study, name: str, curve: Curve) -> Iterator[pl.DataFrame]:
             every = rows.with_columns(pl.lit(v, pl.String).alias(k) for k, v in chosen.items())
             same = [pl.col(key).eq_missing(pl.lit(value)) for key, value in main.items()]
             yield every.with_columns(main=pl.all_horizontal(same)).select(COLUMNS)
+
+
+def _main_choices(study: Study, curve: Curve) -> dict[str, str | None]:
+    """What study.toml chooses."""
+    config = study.config
+    preset = config.measure.preset
+    estimand, support = MAIN_FORM[preset]
+    # The forms of strict stand under paper; only its verdicts are numbers of their own.
+    shown = "paper" if preset == "strict" and not curve.is_share else preset
+    return {
+        "reader": config.readers[0].name if config.readers else None,
+        "mapping": STUDY_MAPPING,
+        "people": config.measure.people,
+        "unknown": "missing",
+        "preset": shown,
+        "prompted": "counted",
+        "labels": "observed",
+        "estimand": curve.estimand if curve.is_share else estimand,
+        "support": None if curve.is_share else support,
+    }
 
 
 def _attributes(wanted: Wanted, curve: Curve) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -185,17 +206,18 @@ def _counted(
     from contextbias.measure.specifications import (
         released_row,
         specification_rows,
+        verdict_rows,
         with_unknown_as_label,
     )
 
     readable = {row.reader: row.readable for row in wanted.reader_rows.values()}
-    quantity = _quantity(curve)
+    quantity, share, forms = _quantity(curve), curve.is_share, specification_rows
     treatments = {"missing": attributes, "label": with_unknown_as_label(attributes)}
     for people in ("primary", "any"):
         for unknown, facts in treatments.items():
             curve.progress.say(f"people {people}, unknown {unknown}")
             own = (people, unknown) == (wanted.study.config.measure.people, "missing")
-            for released in (False, True) if unknown == "missing" else (False,):
+            for released in (False, True) if unknown == "missing" and not share else (False,):
                 counts = count_readers(
                     facts,
                     people=people,
@@ -203,7 +225,7 @@ def _counted(
                     label_counts=label_counts if own else None,
                     released=released,
                 )
-                rows_of = released_row if released else specification_rows
+                rows_of = released_row if released else verdict_rows if share else forms
                 for reader, found in counts.items():
                     run = Run(reader, "paper", people, CODEBOOK_VERSION)
                     settings = _settings(wanted, readable.get(reader))
@@ -219,6 +241,7 @@ def _settings(wanted: Wanted, readable: dict[str, tuple[str, ...] | None] | None
         bootstrap=measure.bootstrap,
         seed=wanted.study.config.study.seed,
         alpha=measure.alpha,
+        margin_pp=measure.margin_pp,
         prompts=prompts_frame(wanted),
         readable=readable,
     )
@@ -227,7 +250,9 @@ def _settings(wanted: Wanted, readable: dict[str, tuple[str, ...] | None] | None
 def _quantity(curve: Curve) -> Quantity:
     from contextbias.measure.specifications import Quantity
 
-    return Quantity(curve.slot, curve.generator, curve.cohort, curve.dimension)
+    return Quantity(
+        curve.estimand, curve.chosen_slot, curve.generator, curve.cohort, curve.dimension
+    )
 
 
 def _bank(wanted: Wanted) -> str:
@@ -237,6 +262,7 @@ def _bank(wanted: Wanted) -> str:
 
 def _check(studies: Sequence[Study], curve: Curve) -> None:
     from contextbias.measure.intensity import SLOTS
+    from contextbias.measure.specifications import BIAS_INTENSITY, SHARES
 
     slots = [contrast or condition or "" for condition, contrast in SLOTS]
     generators = {"mean"}
@@ -244,7 +270,8 @@ def _check(studies: Sequence[Study], curve: Curve) -> None:
         generators |= {section.name for section in study.config.generators}
         generators |= {row.generator for row in study.generators()}
     for option, value, known in (
-        ("--contrast", curve.slot, slots),
+        ("--estimand", curve.estimand, [BIAS_INTENSITY, *SHARES]),
+        ("--contrast", curve.chosen_slot, slots),
         ("--cohort", curve.cohort, [*COHORTS, "all"]),
         ("--dimension", curve.dimension, list(DIMENSIONS)),
         ("--generator", curve.generator, sorted(generators)),
@@ -252,3 +279,8 @@ def _check(studies: Sequence[Study], curve: Curve) -> None:
         if value is not None and value not in known:
             hint = nearest(value, known) or f"there are {', '.join(known)}"
             raise ConfigError(f"{option} {value!r} is not known", hint)
+    if curve.is_share and (curve.chosen_slot != "all" or curve.dimension is not None):
+        raise ConfigError(
+            f"{curve.estimand} is over all conditions, and of a cohort",
+            "leave --contrast and --dimension out",
+        )
