@@ -183,6 +183,16 @@ class Study:
         """The latest attempt at each prompt's counts, by id."""
         return self._database.rows(FrequencyRow, _latest("frequencies", "frequency_id"))
 
+    def counted(self) -> list[tuple[str, int, str, str]]:
+        """Id, latest attempt, reader and role of each prompt whose counts there are, by id."""
+        query = (
+            "SELECT frequency_id, max(attempt), reader, role FROM frequencies "
+            "GROUP BY frequency_id ORDER BY frequency_id"
+        )
+        return [
+            (key, int(last), who, role) for key, last, who, role in self._database.select(query)
+        ]
+
     def attempts(self, table: str) -> dict[str, tuple[int, str]]:
         """Id -> (latest attempt, its status) of ``images`` or ``readings``."""
         key = TABLES[table][1][0]

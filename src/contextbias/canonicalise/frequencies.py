@@ -50,27 +50,44 @@ def label_counts(rows: Iterable[FrequencyRow], mapping: LabelMapping) -> pl.Data
         left out. ``images`` is what the file says, or the largest sum of answers to a question
         about the whole image that has one answer, where it says nothing.
     """
-    ordered = sorted(rows, key=lambda row: tuple(getattr(row, name) for name in _PROMPT))
-    labels: dict[tuple[str, str], tuple[str | None, str | None]] = {}
-    columns: dict[str, list[object]] = {name: [] for name in LABEL_COUNT_SCHEMA}
-    for row in ordered:
+    prompts: dict[str, list[object]] = {name: [] for name in (*_PROMPT, "images")}
+    answers: dict[str, list[object]] = {"dimension": [], "surface": [], "count": []}
+    lengths = []
+    for row in rows:
         known = [count for count in row.counts if count[1] in DIMENSIONS]
-        images = _images(row, known)
-        head = (*(getattr(row, name) for name in _PROMPT), images)
-        for _, name, surface, count in known:
-            key = (name, surface)
-            if key not in labels:
-                labels[key] = _canonical(DIMENSIONS[name], surface, mapping)
-            released = released_label(surface, row.generator)
-            values = (
-                *head, DIMENSIONS[name].cohort, name, surface, *labels[key], released, count,
-            )  # fmt: skip
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-    order = pl.col("dimension").cast(pl.Enum(list(DIMENSIONS)))
-    return pl.DataFrame(columns, schema=LABEL_COUNT_SCHEMA).sort(
-        *_PROMPT, order, "surface", "count"
+        for name in _PROMPT:
+            prompts[name].append(getattr(row, name))
+        prompts["images"].append(_images(row, known))
+        for column, position in zip(answers.values(), (1, 2, 3), strict=True):
+            column.extend(count[position] for count in known)
+        lengths.append(len(known))
+    place = pl.Series(
+        [i for i, length in enumerate(lengths) for _ in range(length)], dtype=pl.Int64
     )
+    frame = pl.DataFrame(answers, schema={name: LABEL_COUNT_SCHEMA[name] for name in answers})
+    head = pl.DataFrame(prompts, schema={name: LABEL_COUNT_SCHEMA[name] for name in prompts})
+    whole = pl.concat([head[place], frame], how="horizontal")
+    order = pl.col("dimension").cast(pl.Enum(list(DIMENSIONS)))
+    labels = _labels(whole, mapping)
+    return (
+        whole.join(labels, on=["generator", "dimension", "surface"])
+        .select(*LABEL_COUNT_SCHEMA)
+        .sort(*_PROMPT, order, "surface", "count")
+    )
+
+
+def _labels(whole: pl.DataFrame, mapping: LabelMapping) -> pl.DataFrame:
+    """What each answer of a generator is under both rules."""
+    pairs = whole.select("generator", "dimension", "surface").unique()
+    rows = [
+        (
+            generator, name, surface, DIMENSIONS[name].cohort,
+            *_canonical(DIMENSIONS[name], surface, mapping), released_label(surface, generator),
+        )
+        for generator, name, surface in pairs.iter_rows()
+    ]  # fmt: skip
+    names = (*pairs.columns, "cohort", "label", "missing_reason", "released_label")
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 def _images(row: FrequencyRow, known: Sequence[tuple[str, str, str, int]]) -> int:

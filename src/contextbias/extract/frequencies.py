@@ -17,6 +17,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 
 from contextbias.errors import InputError, nearest
 from contextbias.ids import bytes_sha256
@@ -168,7 +169,8 @@ def read_file(path: Path, place: Place) -> Frequencies:
             continue
         if not dimension.strip():
             raise _wrong(path, line, "dimension is empty", "name the dimension")
-        counts.append((cohort, dimension, label, number))
+        # The same few words stand in thousands of files.
+        counts.append((intern(cohort), intern(dimension), intern(label), number))
     return Frequencies(
         path=path, place=place, images=images, counts=tuple(counts), sha256=bytes_sha256(data)
     )

@@ -64,7 +64,7 @@ def _label_counts(study: Study, mapping: LabelMapping) -> int:
 
 def _label_counts_fingerprint(study: Study, mapping: str) -> str | None:
     """What the label counts are made from; None when nothing came counted."""
-    rows = [[row.frequency_id, row.attempt] for row in study.frequencies()]
+    rows = [[frequency_id, attempt] for frequency_id, attempt, *_ in study.counted()]
     if not rows:
         return None
     return content_hash(["label_counts", __version__, CODEBOOK_VERSION, mapping, rows])
@@ -201,7 +201,7 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
     path = wanted.study.root / name
     shares = read_shares(path)
     known = {image.role for image in wanted.images()}
-    known |= {row.role for row in wanted.study.frequencies()}
+    known |= {role for *_, role in wanted.study.counted()}
     unused = [role for role in shares["role"].unique(maintain_order=True) if role not in known]
     if len(unused) == shares["role"].n_unique():
         raise InputError(

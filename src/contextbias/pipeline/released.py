@@ -124,7 +124,7 @@ def import_records(study: Study, records: Sequence[Described], *, reader: str) -
     """
     others = {row.reader for row in study.readers() if row.backend != RECORDS}
     others |= {section.name for section in study.config.readers}
-    others |= {row.reader for row in study.frequencies()}
+    others |= {reader for _, _, reader, _ in study.counted()}
     _check_reader(reader, others)
     known = {image.image_id: image for image in study.images()}
     reader_row = _reader_row(reader)
