@@ -135,7 +135,9 @@ class SimulatedReader:
     def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:  # noqa: ARG002
         """It opens a small file beside the picture, whatever the picture's size."""
         return Forecast(
-            seconds=_SECONDS * pictures, basis=f"{_SECONDS} seconds each, as in the demo"
+            seconds=_SECONDS * pictures,
+            size=_BYTES * pictures,
+            basis=f"{_SECONDS} seconds each, as in the demo",
         )
 
     def _answers(self, truth: Record, luck: _Luck) -> Record:

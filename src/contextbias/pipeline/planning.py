@@ -162,9 +162,13 @@ def _measured_spreads(table: pl.DataFrame) -> dict[str, float]:
         rows.filter(pl.col("condition") == name).select(*keys, pl.col("point").alias(name))
         for name in _CONTRAST
     )
-    each = first.join(second, on=keys).select(*keys, d=pl.col("CA-U") - pl.col("CF"))
-    cohorts = each.group_by("generator", "role", "cohort").agg(pl.col("d").mean())
-    overall = cohorts.group_by("generator", "role").agg(pl.col("d").mean())
+    each = first.join(second, on=keys, maintain_order="left").select(
+        *keys, d=pl.col("CA-U") - pl.col("CF")
+    )
+    cohorts = each.group_by("generator", "role", "cohort", maintain_order=True).agg(
+        pl.col("d").mean()
+    )
+    overall = cohorts.group_by("generator", "role", maintain_order=True).agg(pl.col("d").mean())
     people = cohorts.filter(pl.col("cohort") == "people")
     found = {
         "overall": _root_mean_square(overall, ["generator"]),
@@ -175,5 +179,5 @@ def _measured_spreads(table: pl.DataFrame) -> dict[str, float]:
 
 
 def _root_mean_square(table: pl.DataFrame, groups: list[str]) -> float | None:
-    variances = table.group_by(groups).agg(pl.col("d").var())["d"].drop_nulls()
+    variances = table.group_by(groups, maintain_order=True).agg(pl.col("d").var())["d"].drop_nulls()
     return None if variances.is_empty() else float(variances.mean()) ** 0.5  # type: ignore[arg-type]
