@@ -1,10 +1,10 @@
 """The range of a label's prevalence over conditions: interval, expectation, and CCS with it.
 
 Delta = max p(c) - min p(c) is the largest of all pairwise differences, and 0 is the end of what it
-can be. It is biased upwards: equal conditions of few images differ. Resampling the counts, however
-corrected, does not repair that: at equal rates of one half and 30, 70 and 80 images a percentile,
-basic or bias-corrected parametric bootstrap of CCS holds the true score in 1 to 30% of samples. The
-intervals here rest on pairwise differences instead, and need no random numbers.
+can be. It is biased upwards: equal conditions of few images differ. Resampling the counts does not
+repair that: at equal rates of one half and 30, 70 and 80 images, a basic or bias-corrected
+parametric bootstrap of CCS holds the true score in 10% of samples at most. The intervals here rest
+on pairwise differences instead, and need no random numbers.
 """
 
 from __future__ import annotations
