@@ -25,7 +25,7 @@ PROMPTS = build_prompts(BANK)
 
 # SHA-256 of `contextbias prompts`. A change here is a new version of the bank: read every sentence
 # that changed, raise `version` in the bank, then put the new hash.
-FROZEN = "c56df6d502e5e5e78e34d6713c24e4505dc24faadf924a59bbe1cb637be90a0c"
+FROZEN = "0b350c922a290d029ffd94a0f38bb862cd425e7ebf01ec6973c73c67d904631d"
 
 # The same of its first twelve roles, as they were when the bank had no others.
 FIRST_TWELVE = "0fc88fc009f6729a2b2116df6bca2d913b5e0ec24d108ab6f8b55e8b25a46c4a"
@@ -123,12 +123,12 @@ def test_prompted_dimensions_are_flagged() -> None:
 
 # Every word of the bank that follows "an", typed by hand after saying it aloud.
 AFTER_AN = {
-    "IV", "MRI", "X-ray", "academic", "accident", "accountant", "actor", "ad", "advertising",
+    "MRI", "X-ray", "academic", "accident", "accountant", "actor", "ad", "advertising",
     "aircraft", "airplane", "airport", "alterations", "ambulance", "analyst", "animation",
     "apartment", "app", "apple", "appliance", "appointment", "aquarium", "art", "article", "artist",
-    "assembly", "assistant", "athlete", "attic", "audition", "auditor", "auto", "editing", "editor",
+    "assistant", "athlete", "attic", "audition", "auditor", "auto", "editing", "editor",
     "electrician", "electronics", "elementary", "elevator", "emergency", "empty", "engine",
-    "engineer", "entrepreneur", "essay", "evidence", "examination", "executive", "exhibition",
+    "engineer", "entrepreneur", "evidence", "examination", "executive", "exhibition",
     "experiment", "ice", "incident", "incision", "information", "instrument", "intake", "intensive",
     "investment", "iron", "office", "oil", "ointment", "open-plan", "opening", "operating",
     "optics", "order", "outage", "outdoor", "outlet", "urgent",

@@ -63,8 +63,8 @@ REFUSED = [
     ('"fire", "vehicle"]\nplaces', '"fir"]\nplaces', '"fir"', "'fir' is no tag in [tags]"),
     ('tags = ["art"]', 'tags = ["arts"]', '"arts"', "'arts' is no tag in [tags]. did you mean"),
     (
-        '"raking leaves", at = ["backyard", "park"], names = ["items"]',
-        '"raking leaves", at = ["backyard", "park"], names = ["item"]',
+        '"raking leaves", at = ["backyard"], names = ["items"]',
+        '"raking leaves", at = ["backyard"], names = ["item"]',
         "raking leaves",
         "'item' is no dimension. did you mean 'items'",
     ),

@@ -13,12 +13,19 @@ assignment of everyday contexts it depends on all roles of the bank: one role mo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from contextbias.bench.bank import Bank, Role
 from contextbias.bench.contexts import Contexts, related_contexts
 from contextbias.bench.language import content_words
 from contextbias.errors import BankError
 from contextbias.ids import content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    contexts: frozenset[str]
+    all: frozenset[str]
 
 
 def assign_deranged(bank: Bank) -> Mapping[str, Contexts]:
@@ -38,7 +45,8 @@ def assign_deranged(bank: Bank) -> Mapping[str, Contexts]:
 
 def _lenders(bank: Bank) -> dict[int, Role]:
     """Entry of a role -> the role that lends its contexts to it."""
-    candidates = {role.entry: _candidates(bank, role) for role in bank.entries}
+    words = {role.entry: _words_of(bank, role) for role in bank.entries}
+    candidates = {role.entry: _candidates(bank, role, words) for role in bank.entries}
     borrower: dict[int, int] = {}  # entry of the lender -> entry of the borrower
     for role in bank.entries:
         if not _augment(role.entry, candidates, borrower, set()):
@@ -70,25 +78,25 @@ def _augment(
     return False
 
 
-def _candidates(bank: Bank, role: Role) -> list[int]:
+def _candidates(bank: Bank, role: Role, words: Mapping[int, _Words]) -> list[int]:
     """Entries of the roles that may lend to `role`, in the order in which they are tried."""
-    fitting = [other for other in bank.entries if _is_unrelated(bank, role, other)]
+    fitting = [other for other in bank.entries if _is_unrelated(role, other, words)]
     key = {o.entry: content_hash([bank.seed, "deranged", role.stem, o.stem]) for o in fitting}
     return sorted(key, key=key.__getitem__)
 
 
-def _is_unrelated(bank: Bank, role: Role, other: Role) -> bool:
+def _is_unrelated(role: Role, other: Role, words: Mapping[int, _Words]) -> bool:
     """Another group, no kind of work in common, and no word in common."""
     if role.entry == other.entry or (role.soc is not None and role.soc == other.soc):
         return False
-    if not role.work.isdisjoint(other.work):
-        return False
-    own = _words(bank, (role.form, *(context.text for context in role.related)))
-    return own.isdisjoint(_words(bank, tuple(context.text for context in other.related)))
+    own, lent = words[role.entry], words[other.entry]
+    return role.work.isdisjoint(other.work) and own.all.isdisjoint(lent.contexts)
 
 
-def _words(bank: Bank, texts: tuple[str, ...]) -> frozenset[str]:
-    return frozenset().union(*(content_words(bank.language, text) for text in texts))
+def _words_of(bank: Bank, role: Role) -> _Words:
+    contexts = [content_words(bank.language, context.text) for context in role.related]
+    spoken = frozenset[str]().union(*contexts)
+    return _Words(spoken, spoken | content_words(bank.language, role.form))
 
 
 def _lent(bank: Bank, lender: Role) -> Contexts:

@@ -190,9 +190,11 @@ def content_words(language: Language, text: str) -> frozenset[str]:
 
 def _stem(language: Language, word: str) -> str:
     if language.endings:
-        ending = next((end for end in language.endings if word.endswith(end)), "")
-        shorter = word.removesuffix(ending)
-        return shorter if len(shorter) >= 3 else word
+        fitting = (
+            end for end in language.endings if word.endswith(end) and len(word) > 2 + len(end)
+        )
+        ending = next(fitting, "")
+        return _stem(language, word.removesuffix(ending)) if ending else word
     for ending in (r"['’]s?$", r"ing$", r"(?<=sh)es$|(?<=ch)es$|(?<=[sxz])es$|(?<!s)s$"):
         shorter = re.sub(ending, "", word)
         word = shorter if len(shorter) >= 3 else word
