@@ -2,7 +2,7 @@
 
     python perf/power.py [STUDIES]
 
-prints four tables. Every simulated number comes from the tests that a study runs, on counts drawn
+prints five tables. Every simulated number comes from the tests that a study runs, on counts drawn
 at random; ``formula`` is what `contextbias plan` says beforehand.
 
 - ``shift``: labels that shift by what is called detectable with 80% power, images independent. How
@@ -11,7 +11,8 @@ at random; ``formula`` is what `contextbias plan` says beforehand.
 - ``clustered``: the same for images of one context that are alike, with the test that allows for
   contexts. Rates of contexts come from a beta distribution; the correlation is estimated from
   `ROLES` roles and `LABELS` labels, as in a study.
-- ``invariant``: how often all pairs are called equivalent when nothing changes.
+- ``invariant``: how often all pairs are called equivalent when nothing changes; with independent
+  images, and with contexts whose images are alike.
 - ``width``: half the width of the interval of a difference of Bias Intensity, and how often it
   leaves out 0 at the difference that is called detectable: bootstrap intervals of a mean over
   roles, from normal and from skewed values.
@@ -147,6 +148,19 @@ def invariant(studies: int, rng: np.random.Generator) -> None:
         print(f"{sizes!s:>18} {p:5.2f}  {formula:8.3f} {came:9.3f}")
 
 
+def alike(studies: int, rng: np.random.Generator) -> None:
+    """Nothing changes, and images of one context are alike: many contexts, 30 images each."""
+    print("\ninvariant, images of one context alike: 30 images a context, margin 5 points")
+    print(f"{'contexts':>9} {'rho':>5} {'p':>5}  {'formula':>8} {'simulated':>9}")
+    for contexts, rho, p in ((67, 0.05, 0.9), (40, 0.015, 0.9), (40, 0.05, 0.95)):
+        effect = 1 + 29 * rho
+        each = rng.beta(p * (1 / rho - 1), (1 - p) * (1 / rho - 1), (studies, 3, contexts))
+        x, n = rng.binomial(30, each).sum(axis=-1), np.full(3, 30 * contexts)
+        came = np.mean(equivalence(x, n, margin=MARGIN, design_effect=effect).p < ALPHA)
+        formula = equivalence_power([p] * 3, n / effect, margin=MARGIN).point
+        print(f"{contexts:9} {rho:5.3f} {p:5.2f}  {formula:8.3f} {came:9.3f}")
+
+
 def width(studies: int, rng: np.random.Generator) -> None:
     """Bootstrap intervals of a mean over roles."""
     print("\nwidth: differences of Bias Intensity, standard deviation 1 over roles")
@@ -183,6 +197,7 @@ def main(studies: int) -> None:
     shift(studies, rng)
     clustered(studies, rng)
     invariant(studies, rng)
+    alike(studies, rng)
     width(studies, rng)
 
 
