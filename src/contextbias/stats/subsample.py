@@ -13,6 +13,8 @@ whose first term left out is below 2 / mu^3, that is 1e-6 of one mention.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
@@ -191,12 +193,12 @@ def _summed_x_log_x(
     reach = _summed(np.minimum(triples[0], triples[2]), place, group, len(mean))
     points = np.minimum(2 ** np.ceil(np.log2(reach + 1)).astype(np.int64), _LONGEST)
     for length in np.unique(points[~large & (reach > 0)]):
-        mine = np.nonzero((~large & (points == length) & (reach > 0))[group])[0]
+        mine = np.flatnonzero((~large & (points == length) & (reach > 0))[group])
         mine = mine[np.argsort(group[mine], kind="stable")]
-        used, there = np.unique(place[mine], return_inverse=True)
-        x, total, m = (t[used] for t in triples)
-        waves = _waves(x, total, m, int(length))
-        _from_waves(found, waves, there, group[mine], int(length))
+        for cells in _whole_groups(mine, group[mine], _CHUNK // int(length)):
+            found[np.unique(group[cells])] = _from_waves(
+                triples, place[cells], group[cells], int(length)
+            )
     return found
 
 
@@ -204,29 +206,33 @@ def _summed(each: Floats | Integers, place: Integers, group: Integers, groups: i
     return np.asarray(np.bincount(group, each[place], minlength=groups), dtype=np.float64)
 
 
-def _waves(x: Integers, total: Integers, m: Integers, length: int) -> NDArray[np.complex128]:
-    """Characteristic functions at the frequencies of a real transform of `length` points."""
-    longest = min(int(np.minimum(x, m).max()), length - 1)
-    return np.fft.rfft(_probabilities(x, total, m, longest), n=length, axis=1)
+def _whole_groups(cells: Integers, group: Integers, size: int) -> Iterator[Integers]:
+    """Parts of cells in order of group: about `size` at a time, no group in two parts."""
+    ends = np.append(np.flatnonzero(np.diff(group)) + 1, len(group))
+    start = 0
+    while start < len(cells):
+        fitting = ends[(ends > start) & (ends <= start + size)]
+        stop = int(fitting[-1] if len(fitting) else ends[ends > start][0])
+        yield cells[start:stop]
+        start = stop
 
 
 def _from_waves(
-    found: Floats, waves: NDArray[np.complex128], there: Integers, group: Integers, length: int
-) -> None:
-    """Fill in E[X log X]: characteristic functions multiply, as distributions add up."""
-    starts = np.nonzero(np.diff(group, prepend=-1))[0]
-    ends = np.append(starts[1:], len(group))
-    k_log_k = x_log_x(np.arange(length))
-    first = 0
-    while first < len(starts):
-        room = max(_CHUNK // waves.shape[1], int(ends[first] - starts[first]))
-        last = int(np.searchsorted(ends, starts[first] + room, side="right"))
-        cells = slice(starts[first], ends[last - 1])
-        product = np.multiply.reduceat(
-            waves[there[cells]], starts[first:last] - starts[first], axis=0
-        )
-        found[group[starts[first:last]]] = np.fft.irfft(product, n=length, axis=1) @ k_log_k
-        first = last
+    triples: tuple[Integers, Integers, Integers], place: Integers, group: Integers, length: int
+) -> Floats:
+    """E[X log X] of each group in turn; cells in order of group.
+
+    Characteristic functions multiply where distributions add up; they are discrete Fourier
+    transforms of `length` points.
+    """
+    used, there = np.unique(place, return_inverse=True)
+    x, total, m = (each[used] for each in triples)
+    longest = min(int(np.minimum(x, m).max()), length - 1)
+    waves = np.fft.rfft(_probabilities(x, total, m, longest), n=length, axis=1)
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    product = np.multiply.reduceat(waves[there], starts, axis=0)
+    sums = np.fft.irfft(product, n=length, axis=1) @ x_log_x(np.arange(length))
+    return np.asarray(sums, dtype=np.float64)
 
 
 def _expansion(mean: Floats, second: Floats, third: Floats, fourth: Floats) -> Floats:
