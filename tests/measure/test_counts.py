@@ -209,3 +209,11 @@ def test_files_that_are_none(path: Path, tmp_path: Path) -> None:
 def test_options_are_checked(path: Path, margin: float, alpha: float) -> None:
     with pytest.raises(CountsError, match="must lie between"):
         consistency_csv(_write(path, GOOD), margin_pp=margin, alpha=alpha)
+
+
+def test_intervals_and_expected_range_stand_at_the_end(path: Path) -> None:
+    row = _result(_write(path, GOOD)).row(0, named=True)
+    assert row["range_low"] < row["range_pp"] < row["range_high"]
+    assert row["ccs_low"] < row["ccs"] < row["ccs_high"]
+    assert row["range_expected"] == pytest.approx(11.8, abs=0.1)
+    assert row["prevalence_unweighted_pct"] == pytest.approx((10 + 50 + 80) / 3)

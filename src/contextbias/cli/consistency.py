@@ -47,6 +47,10 @@ def consistency(
     differences are shown to lie within the margin, "shifted" if q < alpha and the range exceeds it,
     else "inconclusive". Column q adjusts p, or p_exact where an expected count is below 5.
 
+    range_low to range_high and ccs_low to ccs_high are 95% intervals; range_expected is the range
+    that chance alone gives. Counts do not tell which images share a prompt: every p and interval
+    here takes images as independent.
+
     Booleans are true or false, missing is empty, numbers are not rounded.
     """
     from contextbias.errors import InputError

@@ -49,6 +49,12 @@ RESULT_COLUMNS = (
     "p_exact",
     "equivalence_p",
     "note",
+    "prevalence_unweighted_pct",
+    "range_low",
+    "range_high",
+    "range_expected",
+    "ccs_low",
+    "ccs_high",
 )
 """Columns of the result, in this order."""
 
