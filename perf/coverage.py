@@ -54,7 +54,7 @@ from contextbias.stats.resample import (
     role_weights,
     unpaired_weights,
 )
-from contextbias.stats.subsample import binomial_entropy
+from contextbias.stats.subsample import binomial_entropy, pooled_subsample_entropy
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]
@@ -219,9 +219,11 @@ def _released(x: Integers, replicates: int, rng: np.random.Generator) -> Floats:
 
 
 def _planted(setting: Setting, shares: Floats) -> dict[tuple[str, str], Floats]:
-    images = np.array(setting.images)[:, None]
-    ones = np.ones((1, setting.roles))
-    raw, equal = (pooled_intensity(shares * n, ones) for n in (images, float(images.min())))
+    raw = pooled_intensity(shares * np.array(setting.images)[:, None], np.ones((1, setting.roles)))
+    many = np.full(shares.shape[:2], 10**6)
+    counts = np.floor(shares * 10**6)
+    entropy = pooled_subsample_entropy(counts, many, min(setting.images))
+    equal = bias_intensity(entropy[None], setting.labels)
     return {
         ("bi_pooled", "raw"): by_slot(raw, _ALL)[0],
         ("bi_pooled", "equal"): by_slot(equal, _ALL)[0],

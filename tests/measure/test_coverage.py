@@ -29,29 +29,40 @@ def test_bias_intensity_intervals_cover_the_expected_value(study: ModuleType) ->
     """95% intervals cover about 95% of the time, however few the roles.
 
     Measured over 400 studies a setting: contrasts .93 to .99, of two and four roles too; levels
-    .91 to .98 for 12 and 92 roles, .81 to 1.00 for two and four, where BI of two labels is skewed
-    and no t interval helps with that. 300 studies have a standard error of .013 at .95 and .023 at
-    .81; the bands are three of these below what was measured.
+    .90 to .98 for 12 and 92 roles, .78 to 1.00 for two and four, where BI of two labels is skewed
+    and no t interval helps with that. 150 studies have a standard error of .018 at .95 and .034 at
+    .78; the bands are three of these below what was measured.
     """
     rng = np.random.default_rng(11)
     for setting in study.SETTINGS:
-        lowest = 0.87 if setting.roles >= 12 else 0.74
-        for row in study.coverage(setting, studies=300, replicates=300, rng=rng):
-            assert (0.88 if " - " in row.slot else lowest) <= row.expected, row
-            # Planted values are those of the study's own roles: they vary with the sample.
-            assert row.planted >= lowest, row
+        lowest = 0.82 if setting.roles >= 12 else 0.68
+        for row in study.coverage(setting, studies=150, replicates=200, rng=rng):
+            assert (0.86 if " - " in row.slot else lowest) <= row.expected, row
             # Without expansion two roles cover half, four roles three quarters.
             assert row.narrow < row.expected or setting.roles >= 12, row
+            # Drawing prompts as well adds to what drawing roles covers already.
+            assert row.two_level >= row.expected - 0.03, row
+            assert row.two_level_width > 0.95, row
 
 
-def test_plain_percentiles_of_pooled_entropy_do_not(study: ModuleType) -> None:
+def test_plain_percentiles_and_bca_of_pooled_entropy_do_not(study: ModuleType) -> None:
     """Why intervals are centred: roles far apart, many labels."""
     rng = np.random.default_rng(12)
     setting = study.Setting(12, 20, 0.9, spread=0.1)
     rows = study.coverage(setting, studies=200, replicates=200, rng=rng)
-    (row,) = [r for r in rows if (r.estimand, r.slot) == ("bi_pooled", "CF")]
+    (row,) = [r for r in rows if (r.estimand, r.support, r.slot) == ("bi_pooled", "raw", "CF")]
     assert row.plain < 0.8
     assert row.own_point < 0.95
+    assert row.bca < 0.8
+
+
+def test_the_released_bootstrap_is_wider_where_roles_are_paired(study: ModuleType) -> None:
+    rng = np.random.default_rng(14)
+    rows = study.coverage(study.Setting(92, 6, 0.0), studies=60, replicates=200, rng=rng)
+    (row,) = [
+        r for r in rows if (r.estimand, r.support, r.slot) == ("bi_pooled", "raw", "CA-U - CF")
+    ]
+    assert row.released_width > 1.2
 
 
 def test_prevalence_intervals_cover_the_planted_share(study: ModuleType) -> None:

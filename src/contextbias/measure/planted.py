@@ -7,7 +7,8 @@ that read the dimension), so that planted and recovered values are of the same m
 
 - ``prevalence``, ``range_pp``, ``ccs``: the formulas of consistency.py with shares for counts.
 - ``bi_pooled``: BI of the pooled expected counts; what pictures without end would tend to. At
-  equal support each role weighs as many images in every condition as in its smallest.
+  equal support the expected value of as many images of each role, in every condition, as its
+  smallest has.
 - ``bi_role``: the expected value at the matched support, m mentions drawn from the cell's shares.
   Plug-in entropy at 15 mentions is far from its limit, and the comparison is to show the reader's
   errors, not that bias. Exact for independent images with one label each; images of
@@ -42,7 +43,7 @@ from contextbias.measure.levels import BOOTSTRAP, OVERALL, Intervals, intensity_
 from contextbias.measure.rows import Run, estimate_frame
 from contextbias.schema import DIMENSIONS
 from contextbias.stats.entropy import bias_intensity
-from contextbias.stats.subsample import binomial_entropy
+from contextbias.stats.subsample import binomial_entropy, pooled_subsample_entropy
 from contextbias.tables import CONDITIONS
 
 PLANTED = "planted"
@@ -50,6 +51,8 @@ PLANTED = "planted"
 
 _METHOD = "from-probabilities"
 _SUPPORTED = 5
+_SUPPLY = 1_000_000
+"""Images that stand for an endless supply; shares are exact to one of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,10 +169,13 @@ def _intensities(cells: Sequence[PlantedCells]) -> Iterator[Intensity]:
 def _pooled(cell: PlantedCells, present: NDArray[np.bool_], support: str) -> Intensity:
     weight = cell.weight
     if support == EQUAL:
-        weight = np.where(present, weight[:, present].min(axis=1)[:, None], 0.0)
-    expected = cell.p * weight[:, :, None]
-    values = by_slot(pooled_intensity(expected, np.ones((1, len(expected)))), present)
-    return _intensity("bi_pooled", support, cell, values, weight.sum(axis=0))
+        weight = np.where(present, np.rint(weight[:, present].min(axis=1))[:, None], 0.0)
+        supply = np.full(weight.shape, _SUPPLY)
+        entropy = pooled_subsample_entropy(np.rint(cell.p * _SUPPLY), supply, weight)
+        bias = bias_intensity(entropy[None], len(cell.labels))
+    else:
+        bias = pooled_intensity(cell.p * weight[:, :, None], np.ones((1, len(weight))))
+    return _intensity("bi_pooled", support, cell, by_slot(bias, present), weight.sum(axis=0))
 
 
 def _by_role(cell: PlantedCells, present: NDArray[np.bool_]) -> Intensity:
