@@ -107,7 +107,8 @@ def clustered(studies: int, rng: np.random.Generator) -> None:
                 continue
             rates = shifted_rates(p, difference, pattern)[CONDITION]
             rejected = [
-                _rejected(rates, size, rho, roles, rng) for _ in range(max(2, studies // 2000))
+                _rejected(rates, size, rho, roles, rng)
+                for _ in range(1 + studies // (roles * LABELS))
             ]
             share = float(np.mean(np.concatenate(rejected)))
             print(f"{seeds:15} {rho:5.2f} {p:5.2f} {100 * difference:6.1f} {df:5}  {share:8.3f}")
