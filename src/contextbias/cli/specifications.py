@@ -14,51 +14,62 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+Estimand = Annotated[
+    str,
+    typer.Option(
+        help="bias_intensity, in all its forms; or a share of verdicts: share_invariant_paper, "
+        "share_invariant, share_shifted, share_inconclusive."
+    ),
+]
+Contrast = Annotated[
+    str | None,
+    typer.Option(
+        help="CA-U - CF (if left out), CA-R - CF or CA-U - CA-R; or a condition, or all.",
+        show_default=False,
+    ),
+]
+Cohort = Annotated[str, typer.Option(help="A cohort, or all: the mean of the four.")]
+Dimension = Annotated[
+    str | None, typer.Option(help="One dimension, instead of a mean.", show_default=False)
+]
+Generator = Annotated[str, typer.Option(help="A generator, or mean.")]
+Mappings = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A mapping of labels to count with, beside the study's own; may be given again.",
+        show_default=False,
+    ),
+]
+Beside = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="STUDY",
+        help="Another study, for choices that need other pictures; may be given again.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.csv", help="Write here, not to stdout.", show_default=False),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw the curve, as .svg or .png.", show_default=False),
+]
+
+
 def specifications(
     study: StudyFolder,
-    estimand: Annotated[
-        str,
-        typer.Option(
-            help="bias_intensity, in all its forms; or a share of verdicts: share_invariant_paper, "
-            "share_invariant, share_shifted, share_inconclusive."
-        ),
-    ] = "bias_intensity",
-    contrast: Annotated[
-        str | None,
-        typer.Option(
-            help="CA-U - CF (if left out), CA-R - CF or CA-U - CA-R; or a condition, or all.",
-            show_default=False,
-        ),
-    ] = None,
-    cohort: Annotated[str, typer.Option(help="A cohort, or all: the mean of the four.")] = "all",
-    dimension: Annotated[
-        str | None, typer.Option(help="One dimension, instead of a mean.", show_default=False)
-    ] = None,
-    generator: Annotated[str, typer.Option(help="A generator, or mean.")] = "mean",
-    mapping: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A mapping of labels to count with, beside the study's own; may be given again.",
-            show_default=False,
-        ),
-    ] = None,
-    beside: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="STUDY",
-            help="Another study, for choices that need other pictures; may be given again.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.csv", help="Write here, not to stdout.", show_default=False),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the curve, as .svg or .png.", show_default=False),
-    ] = None,
+    estimand: Estimand = "bias_intensity",
+    contrast: Contrast = None,
+    cohort: Cohort = "all",
+    dimension: Dimension = None,
+    generator: Generator = "mean",
+    mapping: Mappings = None,
+    beside: Beside = None,
+    out: Out = None,
+    plot: Plot = None,
 ) -> None:
     """One number under every combination of choices: a specification curve.
 
