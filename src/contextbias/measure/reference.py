@@ -31,7 +31,7 @@ from scipy.special import xlogy
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts, consistency_counts
 from contextbias.measure.consistency import consistency_estimates
 from contextbias.measure.rows import Run, Settings, estimate_frame
-from contextbias.stats.resample import role_weights
+from contextbias.stats.resample import unpaired_weights
 from contextbias.tables import CONDITIONS
 
 Floats = NDArray[np.float64]
@@ -122,10 +122,10 @@ def _seen(
         return found
     sizes = np.array([len(of.labels) for of in dimensions])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    drawn = unpaired_weights(len(CONDITIONS), roles, replicates, rng)
     for place in range(len(CONDITIONS)):
         x = np.concatenate([of.x[:, place] for of in dimensions], axis=1).astype(np.float64)
-        drawn = role_weights(roles, replicates, rng)
-        weights = np.concatenate([np.ones((1, roles)), drawn])
+        weights = np.concatenate([np.ones((1, roles)), drawn[place]])
         step = max(1, _CHUNK // x.shape[1])
         for start in range(0, len(weights), step):
             part = slice(start, start + step)
