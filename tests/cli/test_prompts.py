@@ -10,7 +10,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from contextbias.bench import build_prompts, load_bank, to_csv, to_jsonl
+from contextbias.bench import (
+    BenchOptions,
+    build_prompts,
+    load_bank,
+    summary_text,
+    to_csv,
+    to_jsonl,
+)
 from contextbias.cli.prompts import prompts
 from contextbias.errors import BankError, CheckFailed, InputError
 
@@ -68,6 +75,39 @@ def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
 def test_roles_that_are_none(roles: str) -> None:
     with pytest.raises(BankError, match="--list"):
         call("--roles", roles)
+
+
+def test_options_are_those_of_the_bank() -> None:
+    options = BenchOptions(
+        unrelated="deranged", balanced=True, phrasings=("a sketch of",), axes=("lighting",)
+    )
+    said = call(
+        "--unrelated", "deranged", "--balanced", "--phrasing", "a sketch of", "--axes", "lighting",
+        "--roles", "nurse",
+    )  # fmt: skip
+    assert said == to_csv(build_prompts(load_bank(), ["nurse"], options))
+
+
+def test_another_bank_that_ships() -> None:
+    built = build_prompts(load_bank("contextbench-de"), ["nurse"])
+    assert call("--bank", "contextbench-de", "--roles", "nurse") == to_csv(built)
+    assert call("--bank", "contextbench-de", "--check") == ""
+
+
+def test_the_summary() -> None:
+    text = call("--summary", "--roles", "nurse")
+    assert text.splitlines()[0].split()[:3] == ["condition", "prompts", "contexts"]
+    assert text == summary_text(build_prompts(load_bank(), ["nurse"]))
+
+
+def test_a_prompt_list(tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text(call("--roles", "nurse,ceo", "--format", "jsonl"), "utf-8")
+    assert call("--bank", str(path), "--roles", "ceo") == call("--roles", "ceo")
+    assert call("--bank", str(path), "--list") == "ceo\nnurse\n"
+    assert "CA-U" in call("--bank", str(path), "--check")
+    with pytest.raises(InputError, match="has the prompts that it has"):
+        call("--bank", str(path), "--balanced")
 
 
 def test_checking_the_shipped_bank_prints_nothing_to_stdout() -> None:
