@@ -25,12 +25,14 @@ from contextbias.pipeline.design import (
     Arm,
     Design,
     Likeness,
+    design_of_counts,
     design_of_images,
     design_of_prompts,
 )
 from contextbias.pipeline.planning import Assumptions, plan
 from contextbias.pipeline.sizes import Aims, Spread, comparisons, intensity
 from contextbias.store import Study
+from contextbias.tables import FrequencyRow
 
 STUDY = """
 [study]
@@ -128,6 +130,23 @@ def test_the_design_of_images_that_exist() -> None:
     ]  # fmt: skip
     assert design.images().tolist() == [5, 10]
     assert design_of_images([]).arms == ()
+
+
+def test_the_design_of_answers_that_were_counted_elsewhere() -> None:
+    rows = [
+        FrequencyRow(
+            frequency_id=f"{role}{name}{j}", attempt=1, reader="r", generator="g", source="s",
+            role=role, condition=name, prompt_id=f"p{j}", variant=f"p{j}", images=images,
+            counts=(), sha256="", created_at="",
+        )
+        for role in ("nurse", "welder")
+        for name, prompts, images in (("CF", 3, None), ("CA-U", 8, 20))
+        for j in range(prompts)
+    ]  # fmt: skip
+    design = design_of_counts(rows)
+    assert (design.roles, design.images_per_prompt) == (2, 20)
+    assert [(arm.prompts, arm.contexts) for arm in design.arms] == [(3, 3), (8, 8)]
+    assert design_of_counts([replace(row, images=None) for row in rows]).images_per_prompt == 10
 
 
 def test_design_effects_by_hand() -> None:
@@ -254,7 +273,7 @@ def test_folders_and_imported_images(tmp_path: Path, finished: Path) -> None:
     ).close()
     before = planned(root)
     assert before["comparisons"] == {}
-    assert before["bias_intensity"][0]["half_width"] is None
+    assert before["bias_intensity"] == []
     made, _ = before["work"]["sections"]
     assert (made["wanted"], made["pending"]) == (0, 0)
 

@@ -20,7 +20,7 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     """
     study = plan["study"]
     yield f"{study['name']} ({study['folder']})" if study else "ContextBench, without a study"
-    if plan["work"] is not None:
+    if plan["work"] is not None and plan["work"]["sections"]:
         yield from _work(plan["work"])
     if not plan["comparisons"]:
         yield ""
@@ -31,7 +31,8 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
         yield from _answer(plan)
         yield from _conditions(plan)
         yield from _labels(plan)
-    yield from _intensity(plan)
+    if plan["bias_intensity"]:
+        yield from _intensity(plan)
 
 
 # ---- the work
@@ -115,11 +116,14 @@ def _independent(answer: dict[str, Any], design: dict[str, Any]) -> str:
 
 def _spelt(found: dict[str, Any], design: dict[str, Any]) -> str:
     images = ", ".join(f"{count:,} in {name}" for name, count in found["images"].items())
-    roles = design["roles"]
     return (
         f"{found['images_per_prompt']:,} images a prompt ({images}), "
-        f"{found['images_a_generator']:,} a generator for {roles:,} role{'s' if roles > 1 else ''}"
+        f"{found['images_a_generator']:,} a generator for {_roles(design['roles'])}"
     )
+
+
+def _roles(count: int) -> str:
+    return f"{count:,} role{'' if count == 1 else 's'}"
 
 
 def _clustered(plan: dict[str, Any]) -> str:
@@ -210,12 +214,12 @@ def _intensity(plan: dict[str, Any]) -> Iterator[str]:
     roles, aims = plan["design"]["roles"], plan["aims"]
     yield ""
     yield from _wrapped(
-        f"Bias Intensity, difference of two conditions (CA-U - CF), {roles:,} roles: half the "
+        f"Bias Intensity, difference of two conditions (CA-U - CF), {_roles(roles)}: half the "
         f"width of the interval, the smallest difference found with {100 * aims['power']:g}% "
         "power, and the roles that a difference needs"
     )
     rows = plan["bias_intensity"]
-    needed = list(rows[0]["roles_needed"]) if rows else []
+    needed = list(rows[0]["roles_needed"])
     head = ("WHAT", "SPREAD", "HALF WIDTH", "FOUND", *(f"ROLES FOR {name}" for name in needed))
     body = [
         (

@@ -14,9 +14,10 @@ from statistics import median
 import numpy as np
 
 from contextbias.stats.proportion import FloatArray
-from contextbias.tables import CONDITIONS, ImageRow, Prompt
+from contextbias.tables import CONDITIONS, FrequencyRow, ImageRow, Prompt
 
 _PHRASING = "phrasing-"
+_IMAGES = 10  # a prompt, in the paper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,14 @@ def design_of_images(images: Iterable[ImageRow]) -> Design:
     named = list(dict.fromkeys((role, c, variant) for _, role, c, variant, _ in by_prompt))
     seeds = round(median(by_prompt.values())) if by_prompt else 1
     return _design(named, images_per_prompt=seeds)
+
+
+def design_of_counts(rows: Iterable[FrequencyRow]) -> Design:
+    """The design of answers counted elsewhere; 10 images a prompt where no number is given."""
+    kept = list(rows)
+    named = list(dict.fromkeys((row.role, row.condition, row.variant) for row in kept))
+    known = [row.images for row in kept if row.images is not None]
+    return _design(named, images_per_prompt=round(median(known)) if known else _IMAGES)
 
 
 def _design(prompts: Sequence[tuple[str, str, str]], *, images_per_prompt: int) -> Design:

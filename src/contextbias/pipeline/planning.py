@@ -13,6 +13,7 @@ from contextbias.errors import InputError
 from contextbias.pipeline.design import (
     Design,
     Likeness,
+    design_of_counts,
     design_of_images,
     design_of_prompts,
 )
@@ -62,8 +63,8 @@ def plan(
 
     Returns:
         ``study``, ``aims``, ``design``, ``likeness``, ``work`` (None without a study),
-        ``comparisons`` (see `sizes.comparisons`) and ``bias_intensity`` (see `sizes.intensity`):
-        plain values, ready for JSON.
+        ``comparisons`` (see `sizes.comparisons`) and ``bias_intensity`` (see `sizes.intensity`;
+        empty without CF and CA-U): plain values, ready for JSON.
 
     Raises:
         ConfigError: What the study asks for cannot be had.
@@ -82,8 +83,14 @@ def plan(
         "likeness": asdict(likeness),
         "work": None if wanted is None else workload(wanted),
         "comparisons": comparisons(design, aims, likeness),
-        "bias_intensity": intensity(design, aims, _spreads(estimates, assumptions)),
+        "bias_intensity": _intensity(design, aims, _spreads(estimates, assumptions)),
     }
+
+
+def _intensity(design: Design, aims: Aims, spreads: list[Spread]) -> list[dict[str, Any]]:
+    """Nothing where the two conditions of the difference are not both there."""
+    there = {arm.condition for arm in design.arms}
+    return intensity(design, aims, spreads) if there.issuperset(_CONTRAST) else []
 
 
 def _design(wanted: Wanted | None) -> Design:
@@ -92,7 +99,8 @@ def _design(wanted: Wanted | None) -> Design:
     if wanted.prompts:
         seeds = wanted.study.config.study.images_per_prompt
         return design_of_prompts(wanted.prompts, images_per_prompt=seeds)
-    return design_of_images(wanted.images())
+    images = wanted.images()
+    return design_of_images(images) if images else design_of_counts(wanted.study.frequencies())
 
 
 def _changed(design: Design, assumptions: Assumptions) -> Design:
