@@ -148,3 +148,9 @@ def test_a_dimension_of_another_codebook_is_refused() -> None:
     rows = study().with_columns(dimension=pl.lit("shoe_size"))
     with pytest.raises(InputError, match="'shoe_size'"):
         count_labels(rows, people="primary")
+
+
+def test_a_label_of_another_codebook_is_refused() -> None:
+    rows = frame([fact("1", "age_range", "adult"), fact("1", "items", "any words at all")])
+    with pytest.raises(InputError, match="'adult' of age_range"):
+        count_labels(rows, people="primary")

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.errors import InputError
-from contextbias.schema import DIMENSIONS
+from contextbias.schema import CODEBOOK_VERSION, DIMENSIONS, UNKNOWN
 from contextbias.tables import CONDITIONS, EMPTY_LIST
 
 Integers = NDArray[np.int64]
@@ -37,6 +37,7 @@ _COLUMNS = (
 _NAMES = tuple(DIMENSIONS)
 # Bits of a key; 63 in all.
 _BITS = {"prompt": 26, "reader": 6, "dimension": 7, "last": 24}
+_LAST = (1 << _BITS["last"]) - 1
 READ = 0
 """Reason number of an answer."""
 _NOT_READABLE = "not_readable"
@@ -79,7 +80,7 @@ def sum_facts(
 
     Raises:
         ValueError: `people` is neither.
-        InputError: A dimension or condition that is not of this codebook.
+        InputError: A dimension or label that is not of this codebook.
     """
     if people not in ("primary", "any"):
         raise ValueError(f"people is 'primary' or 'any', not {people!r}")
@@ -200,6 +201,7 @@ class _Pass:
         """The sums of each reader."""
         x, answers, images = (_merged(part) for part in (self._x, self._answers, self._images))
         labels = tuple(sorted(self._labels.known))
+        _check_vocabulary(x, list(self._labels.known))
         rank = np.empty(len(labels), dtype=np.int64)
         rank[[self._labels.known[label] for label in labels]] = np.arange(len(labels))
         x[3] = rank[x[3]]
@@ -268,10 +270,24 @@ def _dimension_numbers(names: pl.Series) -> Integers:
         return names.cast(pl.Enum(_NAMES)).to_physical().cast(pl.Int64).to_numpy()
     except pl.exceptions.InvalidOperationError:
         unknown = sorted(set(names.unique()) - set(_NAMES), key=str)
-        raise InputError(
-            f"the attributes have the dimension {unknown[0]!r}, which is not in this codebook",
-            "run `contextbias canonicalise` with this version first",
-        ) from None
+        raise _foreign(f"the dimension {unknown[0]!r}") from None
+
+
+def _check_vocabulary(x: Sequence[Integers], labels: Sequence[str]) -> None:
+    """Refuse labels that a closed vocabulary lacks: they are of another codebook."""
+    pairs, _ = _distinct((x[2] << _BITS["last"]) + x[3])
+    for dimension, label in zip(pairs >> _BITS["last"], pairs & _LAST, strict=True):
+        known = DIMENSIONS[_NAMES[dimension]]
+        # A specification curve counts unknown answers as a label (specifications.py).
+        if not known.is_open and labels[label] not in (*known.vocabulary, UNKNOWN):
+            raise _foreign(f"the label {labels[label]!r} of {known.name}")
+
+
+def _foreign(what: str) -> InputError:
+    return InputError(
+        f"the attributes have {what}, which is not in codebook {CODEBOOK_VERSION}",
+        "run `contextbias canonicalise` with this version first",
+    )
 
 
 def _answer_order(
@@ -313,7 +329,7 @@ def _once(answer: Integers, label: Integers) -> tuple[Integers, Integers]:
     mentions, _ = _distinct((answer[several] << _BITS["last"]) + label[several])
     return (
         np.concatenate([answer[~several], mentions >> _BITS["last"]]),
-        np.concatenate([label[~several], mentions & ((1 << _BITS["last"]) - 1)]),
+        np.concatenate([label[~several], mentions & _LAST]),
     )
 
 

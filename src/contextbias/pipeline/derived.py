@@ -79,7 +79,14 @@ def _mapping(study: Study, readings: list[ReadingRow]) -> LabelMapping:
     path = study.root / name
     if not path.is_file():
         raise ConfigError(f"canonicalise.mapping: there is no file {path}", "correct the path")
-    return LabelMapping.from_json(path.read_bytes(), where=str(path))
+    mapping = LabelMapping.from_json(path.read_bytes(), where=str(path))
+    if mapping.codebook != CODEBOOK_VERSION:
+        raise ConfigError(
+            f"canonicalise.mapping: {path} is of codebook {mapping.codebook!r}, and this version "
+            f"has {CODEBOOK_VERSION!r}",
+            "make the mapping anew, or correct its line `codebook` if its labels are the same",
+        )
+    return mapping
 
 
 def _refuse_edited(study: Study) -> None:
