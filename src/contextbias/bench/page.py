@@ -1,7 +1,7 @@
 """The part of ``docs/contextbench.md`` that lists the bank's contents, made from the bank itself.
 
-``python -m contextbias.bench.page docs/contextbench.md`` rewrites the part between the two marks; a
-test fails when it is stale.
+``python -m contextbias.bench.page docs/contextbench.md`` rewrites the part between the two marks,
+``… docs/contextbench-de.md contextbench-de`` that of another bank; a test fails when it is stale.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from contextbias.bench.check import soc_major_groups
 from contextbias.bench.contexts import Contexts
 from contextbias.bench.prompts import build_prompts
 from contextbias.bench.reading import load_bank
+from contextbias.bench.summary import ConditionSummary, summarise
 from contextbias.errors import InputError
-from contextbias.tables import CONDITIONS, Prompt
+from contextbias.tables import Prompt
 
 BEGIN = "<!-- contexts: begin -->"
 """Mark before the generated part."""
@@ -30,32 +31,31 @@ def context_page(bank: Bank) -> str:
     """Describe a bank in Markdown: counts by condition, every role, the everyday pool."""
     assigned = assign_unrelated(bank)
     parts = [_counts(build_prompts(bank)), "### Roles"]
-    parts += [_role_section(role, assigned[role.name]) for role in bank.roles]
+    parts += [_role_section(bank, role, assigned[role.name]) for role in bank.entries]
     parts += ["### The everyday pool", _pool(bank)]
     return "\n\n".join(parts)
 
 
 def _counts(prompts: Sequence[Prompt]) -> str:
     """Table of what each condition holds."""
-    head = ("condition", "prompts", "distinct places", "distinct activities", "words a prompt")
-    rows = [_count_row(c, [p for p in prompts if p.condition == c]) for c in CONDITIONS]
-    return _table(head, rows)
+    head = ("condition", "prompts", "distinct contexts", "distinct places", "distinct activities",
+            "words a prompt", "CLIP tokens a prompt")  # fmt: skip
+    return _table(head, [_count_row(row) for row in summarise(prompts)])
 
 
-def _count_row(condition: str, prompts: Sequence[Prompt]) -> list[str]:
-    words = sum(len(p.text.split()) for p in prompts) / len(prompts)
-    places = {p.location for p in prompts} - {None}
-    activities = {p.activity for p in prompts} - {None}
-    return [condition, str(len(prompts)), str(len(places)), str(len(activities)), f"{words:.1f}"]
+def _count_row(row: ConditionSummary) -> list[str]:
+    counts = (row.prompts, row.contexts, row.places, row.activities)
+    return [row.condition, *map(str, counts), str(row.words), str(row.tokens)]
 
 
-def _role_section(role: Role, unrelated: Contexts) -> str:
+def _role_section(bank: Bank, role: Role, unrelated: Contexts) -> str:
+    forms = ", ".join(other.form for other in bank.roles if other.entry == role.entry)
     group = f" ({soc_major_groups()[role.soc]}, {role.soc})" if role.soc else ""
     drawn_places = (unrelated.place, unrelated.other_place)
     drawn_activities = tuple(filter(None, (unrelated.activity, unrelated.other_activity)))
     return "\n".join(
         [
-            f"**{role.form}**{group}",
+            f"**{forms}**{group}",
             "",
             f"- related: {_listed(role.places)}; {_listed(role.activities)}",
             f"- unrelated: {_listed(drawn_places)}; {_listed(drawn_activities)}",
@@ -99,5 +99,6 @@ def refresh(page: str, bank: Bank) -> str:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.write_text(refresh(target.read_text("utf-8"), load_bank()), "utf-8")
+    target, *names = map(Path, sys.argv[1:])
+    bank_shown = load_bank(*names)
+    target.write_text(refresh(target.read_text("utf-8"), bank_shown), "utf-8")
