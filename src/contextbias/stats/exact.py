@@ -73,11 +73,14 @@ def exact_p(
 
 def _extreme(hits: IntArray, images: IntArray, tables: Tables) -> FloatArray:
     """Probability of the tables whose statistic is at least the observed one."""
-    (x0, x1, x2), (n0, n1, n2) = tables.x, tables.n
-    statistic = x0**2 / np.maximum(n0, 1) + x1**2 / np.maximum(n1, 1) + x2**2 / n2
+    first, second, third = tables.grid(
+        [x**2 / np.maximum(n, 1) for x, n in zip(tables.x, tables.n, strict=True)]
+    )
+    statistic = first + second
+    statistic += third
     observed = (hits**2 / np.maximum(images, 1)).sum(axis=1)[:, None, None]
-    counted = tables.possible & (statistic >= observed * (1.0 - _TIE))
-    return np.asarray(np.minimum(np.sum(tables.probability, axis=(1, 2), where=counted), 1.0))
+    counted = (statistic >= observed * (1.0 - _TIE)).astype(np.float64)
+    return np.asarray(np.minimum(np.einsum("cij,cij->c", tables.probability, counted), 1.0))
 
 
 def _monte_carlo(

@@ -7,12 +7,13 @@ of that law (a p, the expectation of a range) is a sum over its tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import gammaln, xlog1py, xlogy
 
 from contextbias.stats.proportion import BoolArray, FloatArray, IntArray, counts, distinct_cells
 
@@ -53,13 +54,24 @@ class Tables:
     rows: IntArray
     """Which cells, shape (cells,)."""
     x: tuple[IntArray, IntArray, IntArray]
-    """Hits in each condition; together they broadcast to (cells, x0, x1)."""
+    """Hits in each condition: x0, then x1, then what is left for every x0 + x1; the last has one
+    row a cell, the others one row for all."""
     n: tuple[IntArray, IntArray, IntArray]
-    """Images in each condition, shape (cells, 1, 1)."""
-    possible: BoolArray
-    """Which places of the grid are tables."""
+    """Images in each condition, shape (cells, 1)."""
     probability: FloatArray
-    """Of each table; 0 where there is none."""
+    """Of each table, shape (cells, x0, x1); 0 where the grid holds none."""
+
+    def grid(self, values: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Bring a number of each condition, in the shapes of `x`, to shapes that broadcast.
+
+        Args:
+            values: One array a condition, one row a cell or for all.
+
+        Returns:
+            Together they have the shape of `probability`. The last is a view.
+        """
+        first, second, third = values
+        return first[:, :, None], second[:, None, :], _by_sum(third, self.x[1].shape[1])
 
 
 def distinct(x: ArrayLike, n: ArrayLike) -> Cells:
@@ -126,20 +138,35 @@ def _fitting(rows: IntArray, columns: IntArray) -> int:
 
 
 def _grid(rows: IntArray, s: IntArray, images: IntArray, log_factorial: FloatArray) -> Tables:
-    total = s[:, None, None]
-    n0, n1, n2 = (images[:, i, None, None] for i in range(3))
-    x0 = np.arange(int(np.minimum(n0, total).max()) + 1)[None, :, None]
-    x1 = np.arange(int(np.minimum(n1, total).max()) + 1)[None, None, :]
-    x2 = total - x0 - x1
-    possible = (x0 <= n0) & (x1 <= n1) & (x2 >= 0) & (x2 <= n2)
-    log_p = (
-        _log_choose(n0, x0, log_factorial)
-        + _log_choose(n1, x1, log_factorial)
-        + _log_choose(n2, x2, log_factorial)
-        - _log_choose(n0 + n1 + n2, total, log_factorial)
+    """The law as a product: three binomials of one rate, over the binomial of all images.
+
+    Hits of the third condition depend on x0 + x1 only, so that their array is a view of a vector.
+    """
+    size, wide = (int(np.minimum(images[:, i], s).max()) + 1 for i in (0, 1))
+    x0, x1 = np.arange(size)[None, :], np.arange(wide)[None, :]
+    x2 = s[:, None] - np.arange(size + wide - 1)
+    rate = (s / np.maximum(images.sum(axis=1), 1))[:, None]
+    one, two, three = (
+        _binomial(images[:, i, None], x, rate, log_factorial) for i, x in enumerate((x0, x1, x2))
     )
-    probability = np.exp(log_p, where=possible, out=np.zeros(possible.shape))
-    return Tables(rows, (x0, x1, x2), (n0, n1, n2), np.asarray(possible), probability)
+    all_hits = _binomial(images.sum(axis=1, keepdims=True), s[:, None], rate, log_factorial)
+    probability = (one / all_hits)[:, :, None] * two[:, None, :]
+    probability *= _by_sum(three, wide)
+    n0, n1, n2 = (images[:, i, None] for i in range(3))
+    return Tables(rows, (x0, x1, x2), (n0, n1, n2), probability)
+
+
+def _by_sum(values: FloatArray, wide: int) -> FloatArray:
+    """View of numbers that depend on x0 + x1, shape (cells, x0, x1)."""
+    return np.asarray(sliding_window_view(values, wide, axis=1))
+
+
+def _binomial(n: IntArray, x: IntArray, rate: FloatArray, log_factorial: FloatArray) -> FloatArray:
+    """Probability of x hits among n images; 0 outside 0 <= x <= n."""
+    inside = np.clip(x, 0, n)
+    choose = log_factorial[n] - log_factorial[inside] - log_factorial[n - inside]
+    log_p = choose + xlogy(inside, rate) + xlog1py(n - inside, -rate)
+    return np.asarray(np.where(inside == x, np.exp(log_p), 0.0))
 
 
 def mean_range(tables: Tables) -> FloatArray:
@@ -151,16 +178,14 @@ def mean_range(tables: Tables) -> FloatArray:
     Returns:
         Sum of probability times range of each cell, shape (cells,).
     """
-    present = [tables.n[i] > 0 for i in range(3)]
-    rates = [tables.x[i] / np.maximum(tables.n[i], 1) for i in range(3)]
-    high = low = np.broadcast_to(rates[2], tables.possible.shape)  # the largest is never absent
-    for there, rate in zip(present[:2], rates[:2], strict=True):
-        high = np.where(there, np.maximum(high, rate), high)
-        low = np.where(there, np.minimum(low, rate), low)
-    return np.asarray(100.0 * (tables.probability * (high - low)).sum(axis=(1, 2)))
-
-
-def _log_choose(n: IntArray, k: IntArray, log_factorial: FloatArray) -> FloatArray:
-    """Log of n choose k from the table; cells outside 0 <= k <= n get a number that is not used."""
-    inside = np.clip(k, 0, n)
-    return np.asarray(log_factorial[n] - log_factorial[inside] - log_factorial[n - inside])
+    # An absent condition never has the highest or the lowest rate. The last one is the largest.
+    rates = [x / np.maximum(n, 1) for x, n in zip(tables.x, tables.n, strict=True)]
+    ends = []
+    for absent, extreme in ((-np.inf, np.maximum), (np.inf, np.minimum)):
+        there = [np.where(n > 0, rate, absent) for rate, n in zip(rates, tables.n, strict=True)]
+        first, second, third = tables.grid(there)
+        end = extreme(first, second)
+        ends.append(extreme(end, third, out=end))
+    high, low = ends
+    high -= low
+    return np.asarray(100.0 * np.einsum("cij,cij->c", tables.probability, high))
