@@ -86,23 +86,24 @@ def with_design_effects(table: pl.DataFrame, counts: ReaderCounts) -> pl.DataFra
         table: Columns generator, role and dimension, from `arrays.consistency_counts`.
         counts: The counts that it was made of.
     """
-    parts = [_by_role(found, counts.roles) for found in design_effects(counts)]
-    if not parts:
+    found = list(design_effects(counts))
+    if not found:
         return table.with_columns(
             pl.lit(None, pl.Float64).alias(name) for name in (*EFFECT_COLUMNS, EFFECT_DF)
         )
-    return table.join(pl.concat(parts), on=_KEYS, how="left", maintain_order="left")
-
-
-def _by_role(found: DesignEffects, roles: tuple[str, ...]) -> pl.DataFrame:
-    effects = {name: found.effect[:, i] for i, name in enumerate(EFFECT_COLUMNS)}
-    return pl.DataFrame(effects, nan_to_null=True).select(
-        pl.lit(found.of.generator).alias("generator"),
-        pl.Series("role", roles, dtype=pl.String),
-        pl.lit(found.of.dimension).alias("dimension"),
-        *EFFECT_COLUMNS,
-        pl.lit(float(found.correlation.df)).alias(EFFECT_DF),
+    roles = len(counts.roles)
+    effect = np.concatenate([one.effect for one in found])
+    effects = pl.DataFrame(
+        {
+            "generator": np.repeat([one.of.generator for one in found], roles),
+            "role": np.tile(counts.roles, len(found)),
+            "dimension": np.repeat([one.of.dimension for one in found], roles),
+            **{name: effect[:, i] for i, name in enumerate(EFFECT_COLUMNS)},
+            EFFECT_DF: np.repeat([float(one.correlation.df) for one in found], roles),
+        },
+        nan_to_null=True,
     )
+    return table.join(effects, on=_KEYS, how="left", maintain_order="left")
 
 
 def design_effect_estimates(counts: ReaderCounts, run: Run, _: Settings) -> pl.DataFrame:
