@@ -56,7 +56,7 @@ def test_json_is_all_of_it(capfd: pytest.CaptureFixture[str]) -> None:
 def test_a_shift_in_words(capfd: pytest.CaptureFixture[str]) -> None:
     assert _run(*QUICK, "--target", "shift", "--range-pp", "4") == 0
     out, _ = capfd.readouterr()
-    assert "no number of images is enough: the verdict" in " ".join(out.split())
+    assert "no number of images up to a million is enough: the verdict" in " ".join(out.split())
     assert _run(*QUICK, "--target", "shift", "--design-effect", "2", "--alpha", "0.01") == 0
     out, _ = capfd.readouterr()
     assert "shifts by 10 points" in " ".join(out.split())
@@ -67,6 +67,7 @@ def test_a_shift_in_words(capfd: pytest.CaptureFixture[str]) -> None:
     ("args", "said"),
     [
         (["--power", "80"], "--power 80"),
+        (["--power", "0.01"], "--power 0.01"),
         (["--alpha", "0"], "--alpha 0"),
         (["--margin-pp", "0"], "--margin-pp 0"),
         (["--prevalence", "101"], "--prevalence 101"),

@@ -120,6 +120,11 @@ def test_a_size_out_of_reach() -> None:
     assert size is None
 
 
+def test_power_is_at_most_one() -> None:
+    assert equivalence_power([0.5] * 3, [30, 70, 80], margin=0.99).point == 1
+    assert normal_equivalence_power([0.5] * 3, [30, 70, 80], margin=0.9) <= 1
+
+
 def test_refused() -> None:
     with pytest.raises(ValueError, match="two or three"):
         equivalence_power([0.5] * 4, [9] * 4, margin=0.1)

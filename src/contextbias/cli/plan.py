@@ -29,7 +29,9 @@ _Prevalence = Annotated[
 _Range = Annotated[
     float, typer.Option("--range-pp", metavar="PP", help="The shift to be found (--target shift).")
 ]
-_Power = Annotated[float, typer.Option(metavar="X", help="Wanted probability of finding it.")]
+_Power = Annotated[
+    float, typer.Option(metavar="X", help="Wanted probability of finding it, 0.5 or more.")
+]
 _Alpha = Annotated[
     float | None, typer.Option(metavar="X", help="Level of the tests; the study's own if left out.")
 ]
@@ -175,7 +177,7 @@ def _check_options(
         0 < range_pp <= room,
         f"above 0 and at most {room:g}, since the label stands in {prevalence:g}% of the images",
     )
-    _check("--power", power, 0 < power < 1, "between 0 and 1, such as 0.8")
+    _check("--power", power, 0.5 <= power < 1, "0.5 or more, and below 1, such as 0.8")
     _check("--alpha", alpha, alpha is None or 0 < alpha < 0.5, "between 0 and 0.5")
     _check("--margin-pp", margin_pp, margin_pp is None or 0 < margin_pp < 100, "between 0 and 100")
     _check("--shifted-share", shifted_share, 0 < shifted_share <= 1, "above 0 and at most 1")

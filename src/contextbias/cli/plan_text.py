@@ -105,8 +105,10 @@ def _question(aims: dict[str, Any]) -> str:
 def _independent(answer: dict[str, Any], design: dict[str, Any]) -> str:
     equal, found = answer["images_per_condition_if_equal"], answer["independent"]
     if equal is None or found["images_per_prompt"] is None:
-        why = "the verdict `shifted` asks for more than the margin"
-        return f"no number of images is enough{f': {why}' if answer['target'] == 'shift' else ''}."
+        none = "no number of images up to a million is enough"
+        if answer["target"] == "invariant":
+            return f"{none}."
+        return f"{none}: the verdict `shifted` asks for more than the margin."
     has = design["images_per_prompt"]
     return (
         f"{equal:,} images of the role in each condition, if all images are independent. With "
@@ -140,7 +142,7 @@ def _clustered(plan: dict[str, Any]) -> str:
     if found["images_per_prompt"] is not None:
         return f"{said} it takes {_spelt(found, design)}."
     if contexts is None or likeness["effect"] is not None:
-        return f"{said} no number of images is enough."
+        return f"{said} no number of images up to a million is enough."
     fewest = min(design["arms"], key=lambda arm: arm["contexts"])
     size = round(max(arm["alike"] for arm in design["arms"]) * design["images_per_prompt"])
     count = fewest["contexts"]

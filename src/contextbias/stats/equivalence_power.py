@@ -67,9 +67,13 @@ def equivalence_power(
     }
     chance = [probability for _, probability in found]
     if p.size == 2:
-        return EquivalencePower(float(chance[0] @ ok[0, 1] @ chance[1]), exact=True)
+        return _exactly(chance[0] @ ok[0, 1] @ chance[1])
     third = (ok[0, 2] * chance[2]) @ ok[1, 2].T.astype(np.float64)
-    return EquivalencePower(float(chance[0] @ (ok[0, 1] * third) @ chance[1]), exact=True)
+    return _exactly(chance[0] @ (ok[0, 1] * third) @ chance[1])
+
+
+def _exactly(power: FloatArray) -> EquivalencePower:
+    return EquivalencePower(min(float(power), 1.0), exact=True)  # a sum can round to above 1
 
 
 def normal_equivalence_power(
@@ -248,4 +252,4 @@ def _three_within(p: FloatArray, error: FloatArray, room: dict[tuple[int, int], 
     upper = np.minimum(x[:, None] + room[0, 2], y + room[1, 2])
     lower = np.maximum(x[:, None] - room[2, 0], y - room[2, 1])
     inside = np.maximum(ndtr((upper - p[2]) / error[2]) - ndtr((lower - p[2]) / error[2]), 0.0)
-    return float(x_chance @ ((density * inside * half) @ _WEIGHTS))
+    return min(1.0, float(x_chance @ ((density * inside * half) @ _WEIGHTS)))
