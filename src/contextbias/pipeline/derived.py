@@ -131,6 +131,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
     if attributes is None or study.fingerprint("attributes") is None:
         seen = "has no attributes" if attributes is None else "has attributes that were changed"
         raise InputError(f"{study.root} {seen}", "run the canonicalise stage first")
+    _check_codebook(study)
     if not _is_current(wanted):
         _say_older("attributes", options)
     settings = _settings(study, options.preset)
@@ -164,6 +165,20 @@ def prompts_frame(wanted: Wanted) -> pl.DataFrame | None:
         columns | {"prompted": [list(prompt.prompted) for prompt in prompts]},
         schema={**dict.fromkeys(plain, pl.String), "prompted": pl.List(pl.String)},
     )
+
+
+def _check_codebook(study: Study) -> None:
+    """Refuse attributes of another codebook: their labels would be counted as this one's."""
+    from contextbias.canonicalise import LabelMapping
+
+    data = study.mapping()
+    codebook = LabelMapping.from_json(data, where=MAPPING_FILE).codebook if data else None
+    if codebook not in (None, CODEBOOK_VERSION):
+        raise InputError(
+            f"the attributes of {study.root} are of codebook {codebook!r}, and this version has "
+            f"{CODEBOOK_VERSION!r}",
+            "run the canonicalise stage first",
+        )
 
 
 def stale(wanted: Wanted) -> list[str]:
