@@ -153,6 +153,7 @@ def _bias(found: Result, bootstrap: int, seed: int) -> None:
         pooled, by_role = [], []
         for labels in counts.of_dimension:
             some = x[:, :, labels].astype(np.float64)
+            some = some[:, :, some.any(axis=(0, 1))]
             sums = (weights @ some.reshape(roles, -1)).reshape(-1, *some.shape[1:])
             pooled.append(_slots(_bi(_entropy(sums), some.shape[2])))
             mentioned = some.sum(axis=2).min(axis=1) > 0
