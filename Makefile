@@ -27,6 +27,10 @@ lint: $(VENV)/dev.ready
 docs: $(VENV)/dev.ready
 	$(BIN)/python docs/generate.py
 
+# What measuring costs, beside plain NumPy on dense arrays; a rise above the stored ratio is said.
+perf: $(VENV)/dev.ready
+	$(BIN)/python perf/measure.py --yardstick
+
 # New pins from pyproject.toml; needs `uv` on the path.
 lock:
 	uv pip compile pyproject.toml --extra local --group build --universal --python-version 3.11 \
