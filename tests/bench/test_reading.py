@@ -57,7 +57,7 @@ REFUSED = [
     ("seed = 2026", 'seed = "x"', "seed =", "bank.seed: input should be a valid integer"),
     ('name = "judge"\n', "", 'soc = "23', "roles.name: field required"),
     ('"in a barn"', "3", "3,", "roles.places: input should be a valid string"),
-    ('"in a barn"', '"barn"', '"barn"', "the place 'barn' does not begin with a preposition"),
+    ('"in a barn"', '"barn"', '"barn"', "the place 'barn' is not a preposition and a name"),
     ('at = ["barn"]', 'at = ["bern"]', '"bern"', "'bern' is no place of this role. did you mean"),
     ('at = ["crosswalk"]', 'at = ["crosswlk"]', '"crosswlk"', "'crosswlk' is no everyday place"),
     ('"fire", "vehicle"]\nplaces', '"fir"]\nplaces', '"fir"', "'fir' is no tag in [tags]"),
@@ -74,6 +74,11 @@ REFUSED = [
      "'kitchn' is no everyday context. did you mean 'kitchen'"),
     ('"harvesting grain", at = ["wheat field"]', '"harvesting grain", at = ["barn"]',
      "in a wheat field", "no activity of 'farmer' fits its first place, 'wheat field'"),
+    ('"in a barn"', '"in —"', '"in —"', "the place 'in —' is not a preposition and a name"),
+    ('"framing a wall"', '"…"', '"…"', "roles.activities.text: '…' has no word"),
+    ('language = "en"', 'language = "eng"', '"eng"', "there is no language 'eng'"),
+    ('name = "judge"\n', 'name = "all"\n', 'name = "all"', "'all' has a meaning of its own"),
+    ('name = "judge"\n', 'name = "judge, jury"\n', "judge, jury", "'judge, jury' has a comma"),
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from contextbias.bench import build_prompts, load_bank
 from contextbias.generate.drawing import draw, encode_png, is_indoor, palette_colors, shows
 from contextbias.generate.drawing.items import item_names, known_items
 from contextbias.generate.drawing.outfit import GARMENTS, garment_for
@@ -188,6 +189,12 @@ def test_weather_shows_outdoors_only() -> None:
 )
 def test_places(location: str | None, name: str) -> None:
     assert setting_for(location).name == name
+
+
+def test_few_places_of_the_bank_are_plain_rooms() -> None:
+    places = {prompt.location for prompt in build_prompts(load_bank()) if prompt.location}
+    plain = {place for place in places if setting_for(place).name == "room"}
+    assert plain <= {"stairwell", "basement", "county jail", "military barracks"}
 
 
 def test_palette_colors_are_schema_colors_and_fixed_by_the_seed() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from contextbias import pipeline
+from contextbias.bench import distinct_contexts
 from contextbias.cli.imports import prompts as import_command
 from contextbias.config import parse_config
 from contextbias.errors import BankError, ConfigError, InputError
@@ -18,7 +19,7 @@ from contextbias.pipeline.prompt_lists import with_bank
 from contextbias.pipeline.selection import Wanted
 from contextbias.progress import Silent
 from contextbias.store import Study
-from contextbias.tables import ImageRow
+from contextbias.tables import CONDITIONS, ImageRow
 
 LIST = [
     {
@@ -250,3 +251,23 @@ def test_the_command(listed: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert said.out == ""
     assert "3 prompts for 2 roles" in said.err
     assert "Name generators and readers in" in said.err
+
+
+@pytest.mark.slow
+def test_a_simulated_study_over_all_92_roles_runs_end_to_end(tmp_path: Path) -> None:
+    text = "[study]\nimages_per_prompt = 1\n[measure]\nbootstrap = 20\n" + DRAWS
+    root = study_of(tmp_path, text.replace("workers = 1", "workers = 0"))
+    done = run(root, *pipeline.STAGES)
+    assert done["bench"].note == "1,656 prompts for 92 roles, 1,656 new"
+    assert done["generate"].new == 1656
+    assert done["report"].new > 0
+    with Study.open(root) as study:
+        estimates = study.estimates()
+        assert estimates is not None
+        found = estimates.filter(estimates["estimand"] == "distinct_contexts")
+        wanted = Wanted(study)
+        contexts = {
+            condition: distinct_contexts(p for p in wanted.prompts if p.condition == condition)
+            for condition in CONDITIONS
+        }
+    assert dict(found.select("condition", "point").iter_rows()) == contexts

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
+Text = Annotated[str, StringConstraints(strict=True, pattern=r"[^\W_]")]
+"""Anything with a word in it."""
 
 
 class Table(BaseModel):

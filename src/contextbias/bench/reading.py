@@ -27,7 +27,7 @@ from contextbias.bench.form import (
     RoleTable,
     Table,
 )
-from contextbias.bench.language import Language, indefinite_article, load_language
+from contextbias.bench.language import Language, indefinite_article, load_language, words_of
 from contextbias.config import RESERVED_NAMES
 from contextbias.errors import BankError, nearest
 from contextbias.schema import DIMENSIONS
@@ -87,7 +87,7 @@ def _parse(source: Source) -> Bank:
         raise BankError(f"{source.path} is not TOML: {error}") from None
     except ValidationError as error:
         raise _structure_error(source, error) from None
-    language = load_language(table.bank.language)
+    language = _language(source, table.bank.language)
     roles = [role for i, r in enumerate(table.roles) for role in _forms(source, language, i, r)]
     bank = Bank(
         name=table.bank.name,
@@ -116,6 +116,14 @@ def _parse(source: Source) -> Bank:
     return bank
 
 
+def _language(source: Source, code: str) -> Language:
+    try:
+        return load_language(code)
+    except BankError as error:
+        line = source.line(table="bank", value=code)
+        raise BankError(f"{source.at(line)}: {error.problem}", error.fix) from None
+
+
 def _structure_error(source: Source, error: ValidationError) -> BankError:
     """Turn the leading finding of the validator into a message that names the line."""
     found = error.errors()
@@ -128,7 +136,9 @@ def _structure_error(source: Source, error: ValidationError) -> BankError:
         table = next((_TABLES[p] for p in reversed(where[:-1]) if p in _TABLES), BankTable)
         hint = nearest(str(where[-1]), list(table.model_fields))
         return BankError(f"{source.at(line)}: unknown key {path!r}", hint or "take it out")
-    return BankError(f"{source.at(line)}: {path}: {first['msg'].lower()}")
+    wordless = first["type"] == "string_pattern_mismatch"
+    what = f"{first['input']!r} has no word" if wordless else first["msg"].lower()
+    return BankError(f"{source.at(line)}: {path}: {what}")
 
 
 def _line_of(source: Source, where: Sequence[str | int]) -> int:
@@ -166,15 +176,15 @@ def _place(
     tags: tuple[str, ...] = (),
 ) -> Place:
     for preposition in language.prepositions:
-        if text.startswith(f"{preposition} "):
-            rest = text.removeprefix(f"{preposition} ")
+        rest = text.removeprefix(f"{preposition} ")
+        if rest != text and words_of(rest):
             first, _, name = rest.partition(" ")
-            if first in language.articles and name:
+            if first in language.articles and words_of(name):
                 return Place(text, preposition, first, name, tags)
             return Place(text, preposition, "", rest, tags)
     line = source.role(role, text)
     raise BankError(
-        f"{source.at(line)}: the place {text!r} does not begin with a preposition",
+        f"{source.at(line)}: the place {text!r} is not a preposition and a name",
         "write it as the sentence has it, such as 'in a park'",
     )
 
@@ -203,7 +213,7 @@ def _spoken(source: Source, language: Language, role: Role, form: str) -> Role:
     first, _, rest = form.partition(" ")
     if first in language.articles and rest:
         return replace(role, article=first, form=rest)
-    article = indefinite_article(language, form) if any(map(str.isalnum, form)) else None
+    article = indefinite_article(language, form)
     if article is None:
         line = source.role(role.entry, form)
         raise BankError(
