@@ -256,14 +256,18 @@ def expected(
 
     Exact for ``bi_role`` where images are independent.
     """
-    runs = [study(setting, 0, rng) for _ in range(studies)]
-    found = {
-        key: (
-            np.mean([run[key].values[0] for run in runs], axis=0),
-            np.mean([run[key].released[0] for run in runs], axis=0),
-        )
-        for key in ESTIMANDS
-    }
+    ones = np.ones((1, setting.roles))
+    points: dict[tuple[str, str], list[Floats]] = {key: [] for key in ESTIMANDS}
+    released = []
+    for _ in range(studies):
+        shares = setting.shares(setting.roles, rng)
+        counts = counts_of(draw(setting, shares, rng), setting.images)
+        for each in intensities(counts, ones):
+            if (each.estimand, each.support) in points:
+                points[each.estimand, each.support].append(each.values[0])
+        released.append(_released(counts.dimensions[0].x, 0, rng)[0])
+    theirs = np.mean(released, axis=0)
+    found = {key: (np.mean(values, axis=0), theirs) for key, values in points.items()}
     if not setting.likeness:
         by_role = _at_support(setting, setting.shares(_POPULATION, rng))
         found["bi_role", "equal"] = (by_role, by_role)

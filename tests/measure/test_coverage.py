@@ -28,16 +28,16 @@ def study() -> ModuleType:
 def test_bias_intensity_intervals_cover_the_expected_value(study: ModuleType) -> None:
     """95% intervals cover about 95% of the time, however few the roles.
 
-    Measured over 400 studies a setting: contrasts .93 to .99, of two and four roles too; levels
-    .90 to .98 for 12 and 92 roles, .78 to 1.00 for two and four, where BI of two labels is skewed
-    and no t interval helps with that. 150 studies have a standard error of .018 at .95 and .034 at
+    Measured over 200 studies a setting: contrasts .92 to .99, of two and four roles too; levels
+    .90 to .98 for 12 roles, .78 to 1.00 for two and four, where BI of two labels is skewed
+    and no t interval helps with that. 100 studies have a standard error of .022 at .95 and .041 at
     .78; the bands are three of these below what was measured.
     """
     rng = np.random.default_rng(11)
-    for setting in study.SETTINGS:
-        lowest = 0.82 if setting.roles >= 12 else 0.68
-        for row in study.coverage(setting, studies=150, replicates=200, rng=rng):
-            assert (0.86 if " - " in row.slot else lowest) <= row.expected, row
+    for setting in (s for s in study.SETTINGS if s.roles <= 12):
+        lowest = 0.81 if setting.roles >= 12 else 0.66
+        for row in study.coverage(setting, studies=100, replicates=200, rng=rng):
+            assert (0.85 if " - " in row.slot else lowest) <= row.expected, row
             # Without expansion two roles cover half, four roles three quarters.
             assert row.narrow < row.expected or setting.roles >= 12, row
             # Drawing prompts as well adds to what drawing roles covers already.
