@@ -138,10 +138,18 @@ def block(frame: pl.DataFrame) -> pl.DataFrame:
 def estimates_of(blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
     """Blocks one after the other, with exactly the columns and types of `ESTIMATE_SCHEMA`."""
     parts = [
-        part.lazy().select(pl.col(name).cast(kind) for name, kind in ESTIMATE_SCHEMA.items())
+        part.lazy().select(_finished(part[name], kind) for name, kind in ESTIMATE_SCHEMA.items())
         for part in (pl.DataFrame(schema=ESTIMATE_SCHEMA), *blocks)
     ]
     return pl.concat(parts)
+
+
+def _finished(column: pl.Series, kind: type[pl.DataType]) -> pl.Expr:
+    """A column in the type of the file; one word in all rows is written without looking it up."""
+    words = column.dtype.categories if isinstance(column.dtype, pl.Enum) else ()
+    if len(words) == 1 and not column.has_nulls() and len(column):
+        return pl.lit(words[0], kind).alias(column.name)
+    return pl.col(column.name).cast(kind)
 
 
 def _numbered(column: pl.Series) -> pl.Series:
