@@ -146,7 +146,7 @@ def estimates_of(blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
 
 def _finished(column: pl.Series, kind: type[pl.DataType]) -> pl.Expr:
     """A column in the type of the file; one word in all rows is written without looking it up."""
-    words = column.dtype.categories if isinstance(column.dtype, pl.Enum) else ()
+    words = list(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else []
     if len(words) == 1 and not column.has_nulls() and len(column):
         return pl.lit(words[0], kind).alias(column.name)
     return pl.col(column.name).cast(kind)
