@@ -195,6 +195,12 @@ class StudyMaker:
             yield from self._shares()
         if reader == "planted":
             return
+        asked = self.conditions if len(self.conditions) > 1 else ()
+        for g, c in itertools.product(self.generators, asked):
+            contexts = 0.0 if c == "CF" else float(self.prompts_each)
+            yield {
+                "estimand": "distinct_contexts", "generator": g, "condition": c, "point": contexts,
+            }  # fmt: skip
         for g, r, c in itertools.product(self.generators, self.roles, self.conditions):
             n = sum((i.generator, i.role, i.condition) == (g, r, c) for i in images)
             yield {"estimand": "images", "generator": g, "role": r, "condition": c, "n": n}

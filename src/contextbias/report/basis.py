@@ -1,8 +1,9 @@
 """What a card's headline may say: the leading number about people, and what it rests on.
 
-The leading number is the difference CA-U - CF of ``bi_role`` of the people cohort, and no other: a
-number about scenes says nothing about people, and one at raw support mixes the change with the
-number of images. Where it is missing, the card says so and why.
+The leading number is a difference of conditions (CA-U - CF, where there is one; see leading.py) of
+``bi_role`` of the people cohort, and no other: a number about scenes says nothing about people, and
+one at raw support mixes the change with the number of images. Where it is missing, the card says so
+and why.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from contextbias.report import formats
+from contextbias.report.leading import DEFAULT, Leading
 from contextbias.report.missing import Answers, answers_read
-from contextbias.report.select import CONTRASTS, Index, Number
+from contextbias.report.select import Index, Number
 
 FEWEST_ROLES = 5
 """Below, resampling roles says nothing about other roles, and no direction is claimed."""
@@ -22,7 +24,6 @@ FEWEST_ROLES = 5
 LEAST_READ = 0.5
 """Below this share of answers read, the card warns."""
 
-_LEAD = CONTRASTS[0]
 _COHORT = "people"
 
 
@@ -41,10 +42,19 @@ class Basis:
     """Level of the interval, such as ``95%``."""
     bootstrap: int
     """Resamples that were asked for."""
+    leading: Leading = DEFAULT
+    """The contrast of the leading number."""
+    within_roles: bool = True
+    """False when nothing was estimated within roles, as in preset ``reference``."""
 
 
 def basis_of(
-    frame: pl.DataFrame, numbers: Index, generator: str, alpha: float, bootstrap: int
+    frame: pl.DataFrame,
+    numbers: Index,
+    generator: str,
+    alpha: float,
+    bootstrap: int,
+    leading: Leading = DEFAULT,
 ) -> Basis:
     """Collect the basis of one generator's headline.
 
@@ -54,12 +64,13 @@ def basis_of(
         generator: Which generator.
         alpha: Intervals have the level 1 - alpha.
         bootstrap: Resamples that were asked for.
+        leading: The contrast.
     """
-    lead = numbers.get((generator, None, _LEAD, _COHORT, None))
+    lead = numbers.get((generator, None, leading.contrast, _COHORT, None))
     roles = [
         number.n or 0
         for (who, _, contrast, cohort, dimension), number in numbers.items()
-        if (who, contrast, cohort) == (generator, _LEAD, _COHORT)
+        if (who, contrast, cohort) == (generator, leading.contrast, _COHORT)
         and dimension is not None
         and number.point is not None
     ]
@@ -70,18 +81,20 @@ def basis_of(
         answers=answers_read(frame, generator, _COHORT),
         level=formats.level(alpha),
         bootstrap=bootstrap,
+        leading=leading,
+        within_roles=bool(numbers),
     )
 
 
 def outcome(basis: Basis) -> str:
     """What may be claimed about people.
 
-    ``no_people``: nothing, there is no number. ``few``: nothing, too few roles stand behind it.
-    ``no_interval``: nothing, its precision is unknown. ``changed``: the interval lies on one side
-    of 0. ``same``: it includes 0.
+    ``pooled_only``: nothing, no number is within roles. ``no_people``: nothing, there is no number.
+    ``few``: nothing, too few roles stand behind it. ``no_interval``: nothing, its precision is
+    unknown. ``changed``: the interval lies on one side of 0. ``same``: it includes 0.
     """
     if basis.lead is None:
-        return "no_people"
+        return "no_people" if basis.within_roles else "pooled_only"
     if basis.roles < FEWEST_ROLES:
         return "few"
     if _interval(basis) == "":
@@ -94,30 +107,35 @@ def headline(basis: Basis) -> str:
     found = outcome(basis)
     if found == "changed" and basis.lead is not None:
         way = "uniformly" if _side(basis.lead) > 0 else "variously"
-        return f"People are presented more {way} in unrelated scenes"
+        return f"People are presented more {way} {basis.leading.scenes}"
     return {
         "same": "No change found in how uniformly people are presented",
         "few": f"Too few roles ({basis.roles}) to say whether people are presented differently",
         "no_interval": "No interval: whether people are presented differently cannot be said",
         "no_people": "Nothing can be said about how people are presented",
+        "pooled_only": "No number within roles: how a role's pictures change cannot be said",
     }[found]
 
 
 def sentence(basis: Basis) -> str:
     """The leading number in words, with its interval."""
-    found = outcome(basis)
+    found, leading = outcome(basis), basis.leading
+    if found == "pooled_only":
+        return (
+            "Labels were only pooled over roles. Such a number moves when roles become more alike, "
+            "and when each of them becomes more uniform; it does not tell these apart."
+        )
     if basis.lead is None:
         return f"Attributes of people could not be compared: {_why_not(basis)}."
     gap = f"{formats.signed(basis.lead.point)} {_interval(basis)}".strip()
     if found == "changed":
         way = "more" if _side(basis.lead) > 0 else "less"
         return (
-            f"Within a role, labels about people are {way} concentrated in unrelated contexts than "
-            f"without one: Bias Intensity differs by {gap}."
+            f"Within a role, labels about people are {way} concentrated {leading.against}: "
+            f"Bias Intensity differs by {gap}."
         )
     start = (
-        f"Within a role, Bias Intensity of labels about people differs by {gap} between unrelated "
-        "contexts and none."
+        f"Within a role, Bias Intensity of labels about people differs by {gap} {leading.between}."
     )
     if found == "same":
         return f"{start} The interval includes 0, which is not evidence that nothing changes."

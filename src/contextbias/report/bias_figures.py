@@ -29,6 +29,7 @@ from contextbias.report.select import (
     conditions_in,
     generators_in,
     index,
+    leading_support,
     roles_in,
 )
 from contextbias.tables import CONDITIONS
@@ -56,8 +57,7 @@ def estimands_in(frame: pl.DataFrame) -> tuple[str, ...]:
     """
     if len(roles_in(frame)) == 1:
         return BI_ESTIMANDS[:1]
-    strict = bool((frame["preset"] == "strict").any())
-    return BI_ESTIMANDS[::-1] if strict else BI_ESTIMANDS
+    return BI_ESTIMANDS[::-1] if leading_support(frame) == "equal" else BI_ESTIMANDS
 
 
 def levels_figure(
@@ -72,7 +72,7 @@ def levels_figure(
     several = len(conditions_in(frame)) > 1
     names = generators_in(frame, order)
     for estimand in estimands_in(frame):
-        numbers = index(frame, estimand)
+        numbers = index(frame, estimand, support=leading_support(frame))
         panels: list[Panel] = []
         for generator in names:
             marks = _level_marks(numbers, generator)
@@ -101,7 +101,7 @@ def contrasts_figure(
 ) -> Figure | None:
     """Differences of Bias Intensity between conditions, a panel a contrast; see levels_figure."""
     names = generators_in(frame, order)
-    numbers = {estimand: index(frame, estimand) for estimand in estimands_in(frame)}
+    numbers = _numbers(frame)
     marks = {
         (estimand, contrast): found
         for estimand, table in numbers.items()
@@ -137,7 +137,7 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
     groups: list[Group] = []
     rows: list[Row] = []
     names = generators_in(frame, order)
-    numbers = {estimand: index(frame, estimand) for estimand in estimands_in(frame)}
+    numbers = _numbers(frame)
     for generator in sorted(names, key=lambda name: name != MEAN):
         panels: list[Panel] = []
         for estimand, table in numbers.items():
@@ -164,6 +164,12 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
         choice="Generator",
         wide=True,
     )
+
+
+def _numbers(frame: pl.DataFrame) -> dict[str, Index]:
+    """Each form at the support that leads."""
+    support = leading_support(frame)
+    return {name: index(frame, name, support=support) for name in estimands_in(frame)}
 
 
 def _what(frame: pl.DataFrame, estimand: str) -> str:

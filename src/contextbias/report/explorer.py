@@ -8,32 +8,18 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 
-from contextbias.report.inputs import ALL, ReportInputs
-from contextbias.report.select import CELL_KEYS, Index, cohort_of, conditions_in, index
+from contextbias.report.inputs import ReportInputs
+from contextbias.report.select import cohort_of
 from contextbias.report.thumbnails import Thumbnails
 from contextbias.tables import MISSING_REASONS, ImageRow, Prompt
-
-MOST_ROWS = 60_000
-"""Associations that one page holds; above it, only supported ones (the CSV file has all)."""
-
-_NUMBERS = {
-    "range": ("range_pp", 4),
-    "chi2": ("chi2", 4),
-    "p": ("chi2_p", 6),
-    "exact": ("chi2_p_exact", 6),
-    "q": ("chi2_q", 6),
-    "equivalence": ("equivalence_p", 6),
-    "ccs": ("ccs", 4),
-}
 
 
 @dataclass(slots=True)
@@ -101,33 +87,6 @@ def thumbnail_texts(thumbnails: Thumbnails) -> list[str]:
     return ["" if data is None else base64.b64encode(data).decode() for data in thumbnails.webp]
 
 
-def associations(frame: pl.DataFrame, vocabulary: Vocabulary) -> dict[str, Any]:
-    """The role-label table of one reader as columns."""
-    cells = index(frame, "prevalence", (*CELL_KEYS, "condition"))
-    conditions = conditions_in(frame)
-    numbers = {name: index(frame, estimand, CELL_KEYS) for name, (estimand, _) in _NUMBERS.items()}
-    verdicts = index(frame, "verdict", CELL_KEYS)
-    paper = index(frame, "invariant_paper", CELL_KEYS)
-    unsupported = _unsupported(frame)
-    keys = sorted({key[:4] for key in cells})
-    shown = keys if len(keys) <= MOST_ROWS else [key for key in keys if key not in unsupported]
-    table: dict[str, Any] = {
-        "g": [vocabulary.generators.place(key[0]) for key in shown],
-        "r": [vocabulary.roles.place(key[1]) for key in shown],
-        "d": [vocabulary.dimensions.place(key[2]) for key in shown],
-        "l": [vocabulary.labels.place(key[3]) for key in shown],
-        "supported": [int(key not in unsupported) for key in shown],
-        "verdict": [found.verdict if (found := verdicts.get(key)) else None for key in shown],
-        "paper": [found.verdict if (found := paper.get(key)) else None for key in shown],
-        "conditions": [vocabulary.conditions.place(name) for name in conditions],
-        "all": len(keys),
-    }
-    for name, (_, digits) in _NUMBERS.items():
-        table[name] = [_rounded(_point(numbers[name], key), digits) for key in shown]
-    table["prevalence"] = [_prevalence(cells, shown, name) for name in (*conditions, ALL)]
-    return table
-
-
 def facts(
     attributes: pl.DataFrame, reader: str, thumbnails: Thumbnails, vocabulary: Vocabulary
 ) -> dict[str, Any]:
@@ -161,35 +120,6 @@ def _kind(kind: tuple[int, str, str | None, str | None], vocabulary: Vocabulary)
         -1 if label is None else vocabulary.labels.place(label),
         -1 if reason is None else vocabulary.reasons.place(reason),
     ]
-
-
-def _prevalence(cells: Index, keys: Iterable[tuple[Any, ...]], condition: str) -> dict[str, Any]:
-    """Point, interval and support in one condition, as columns over the associations."""
-    found = [cells.get((*key, condition)) for key in keys]
-    return {
-        "p": [_rounded(number.point, 5) if number else None for number in found],
-        "low": [_rounded(number.low, 4) if number else None for number in found],
-        "high": [_rounded(number.high, 4) if number else None for number in found],
-        "n": [number.n if number else None for number in found],
-        "missing": [number.n_missing if number else None for number in found],
-    }
-
-
-def _unsupported(frame: pl.DataFrame) -> set[tuple[Any, ...]]:
-    rows = frame.filter(
-        pl.col("note").fill_null("").str.contains("unsupported") & pl.col("label").is_not_null()
-    )
-    return set(rows.select(CELL_KEYS).iter_rows())
-
-
-def _point(numbers: Index, key: tuple[Any, ...]) -> float | None:
-    found = numbers.get(key)
-    return found.point if found else None
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    """Shorten a number for the page; JSON has no NaN."""
-    return None if value is None or not isfinite(value) else round(value, digits)
 
 
 def _link(image: ImageRow, report_dir: Path) -> str:

@@ -18,22 +18,23 @@ from contextbias.report.basis import (
     warnings,
 )
 from contextbias.report.inputs import ALL
+from contextbias.report.leading import LEADING, Leading, leading_of
 from contextbias.report.select import (
-    CONTRASTS,
     Index,
     Number,
     cohort_of,
     dimension_order,
     generators_in,
     index,
+    leading_support,
 )
 
-_LEAD = CONTRASTS[0]
 _VERDICTS = ("invariant", "inconclusive", "shifted")
 _WITHOUT_FINDING = {
     "few": "too few roles stand behind the numbers",
     "no_interval": "there is no interval",
     "no_people": "attributes of people could not be compared",
+    "pooled_only": "labels were only pooled over roles",
 }
 
 
@@ -63,6 +64,8 @@ class Contrast:
     """Its drawing; None without an interval."""
     note: str
     """A word of caution, or empty."""
+    cohort: str
+    """``people`` or ``all``: the colour of the drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +89,14 @@ class Card:
     generator: str
     headline: str
     outcome: str
-    """``changed``, ``same``, ``few``, ``no_interval`` or ``no_people``; see basis.py."""
+    """``changed``, ``same``, ``few``, ``no_interval``, ``no_people`` or ``pooled_only``."""
     sentences: tuple[str, ...]
     """What the leading number says, and what it rests on."""
     warnings: tuple[str, ...]
     """Why the finding is weak; shown prominently."""
     contrasts: tuple[Contrast, ...]
+    leading: Leading
+    """The contrast that the card is about."""
     shares: tuple[Shares, ...]
 
 
@@ -148,55 +153,67 @@ def cards(
         alpha: Intervals of Bias Intensity have the level 1 - alpha.
         bootstrap: Resamples behind an interval; 0 when none were asked for.
     """
-    bi = {name: index(frame, name) for name in ("bi_role", "bi_pooled")}
+    support = leading_support(frame)
+    bi = {name: index(frame, name, support=support) for name in ("bi_role", "bi_pooled")}
     shares = {
         name: index(frame, name, ("generator", "cohort"))
         for name in ("share_invariant_paper", *(f"share_{verdict}" for verdict in _VERDICTS))
     }
     names = generators_in(frame, order, mean=False)
-    shown = {name: _contrast_numbers(bi, name) for name in names}
+    leads = {name: lead for name in names if (lead := leading_of(bi, name)) is not None}
+    shown = {name: _contrast_numbers(bi, name, lead.contrast) for name, lead in leads.items()}
     ends = _ends([number for found in shown.values() for _, _, number in found])
     return [
-        _card(basis_of(frame, bi["bi_role"], name, alpha, bootstrap), shown[name], ends, shares)
-        for name in names
-        if shown[name]
+        _card(
+            basis_of(frame, bi["bi_role"], name, alpha, bootstrap, lead), shown[name], ends, shares
+        )
+        for name, lead in leads.items()
     ]
 
 
 def lead_sentence(found: Sequence[Card]) -> str:
-    """The finding over all generators in one or two sentences."""
-    named = {
-        kind: [card.generator for card in found if card.outcome == kind]
-        for kind in ("changed", "same", "few", "no_interval", "no_people")
-    }
-    parts = []
-    if named["changed"]:
-        parts.append(
-            "When the scene has nothing to do with the role, the presentation of people in "
-            f"pictures by {_join(named['changed'])} changes."
-        )
-    if named["same"]:
-        start = (
-            f"For {_join(named['same'])} no such change is shown"
-            if parts
-            else "When the scene has nothing to do with the role, no change in how people are "
-            f"presented is shown for {_join(named['same'])}"
-        )
-        parts.append(f"{start}: the interval of the difference in concentration includes 0.")
+    """The finding over all generators in a few sentences."""
+    parts: list[str] = []
+    for leading in LEADING.values():
+        parts += _found([card for card in found if card.leading == leading], leading)
     for kind, why in _WITHOUT_FINDING.items():
-        if named[kind]:
+        if named := _named(found, kind):
             parts.append(
-                "Whether the presentation of people changes cannot be said for "
-                f"{_join(named[kind])}: {why}."
+                f"Whether the presentation of people changes cannot be said for {_join(named)}: "
+                f"{why}."
             )
     return " ".join(parts)
 
 
-def _contrast_numbers(bi: dict[str, Index], generator: str) -> list[tuple[str, str, Number]]:
+def _found(cards: Sequence[Card], leading: Leading) -> list[str]:
+    """Sentences about the generators of one contrast of which something can be said."""
+    changed, same = _named(cards, "changed"), _named(cards, "same")
+    parts = []
+    if changed:
+        parts.append(
+            f"{leading.when}, the presentation of people in pictures by {_join(changed)} changes."
+        )
+    if same:
+        start = (
+            f"For {_join(same)} no such change is shown"
+            if changed
+            else f"{leading.when}, no change in how people are presented is shown for {_join(same)}"
+        )
+        parts.append(f"{start}: the interval of the difference in concentration includes 0.")
+    return parts
+
+
+def _named(cards: Sequence[Card], kind: str) -> list[str]:
+    return [card.generator for card in cards if card.outcome == kind]
+
+
+def _contrast_numbers(
+    bi: dict[str, Index], generator: str, contrast: str
+) -> list[tuple[str, str, Number]]:
     found = []
     for cohort in ("people", ALL):
         for estimand in ("bi_role", "bi_pooled"):
-            number = bi[estimand].get((generator, None, _LEAD, cohort, None))
+            number = bi[estimand].get((generator, None, contrast, cohort, None))
             if number is not None and number.point is not None:
                 found.append((estimand, cohort, number))
     return found
@@ -216,6 +233,7 @@ def _card(
         sentences=(sentence(basis), *support(basis)),
         warnings=warnings(basis),
         contrasts=tuple(_contrast(*row, ends) for row in found),
+        leading=basis.leading,
         shares=tuple(part for part in divided if part is not None),
     )
 
@@ -229,6 +247,7 @@ def _contrast(estimand: str, cohort: str, number: Number, ends: tuple[float, flo
         interval=formats.interval(number.low, number.high, sign=True),
         bar=_bar(number, ends),
         note=number.note or "",
+        cohort=cohort,
     )
 
 

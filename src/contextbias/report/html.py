@@ -17,34 +17,40 @@ from markupsafe import Markup
 
 from contextbias.ids import canonical_json
 from contextbias.report import (
+    asked,
+    associations,
     bias_figures,
+    counted,
+    dependence,
+    dimensions,
     explorer,
     findings,
     formats,
     missing,
     panels,
     planted,
+    represented,
+    rewordings,
     share_figures,
 )
-from contextbias.report.inputs import ALL, ReportInputs
-from contextbias.report.select import cohort_of, conditions_in, of_reader, readers_in, roles_in
+from contextbias.report.inputs import ReportInputs
+from contextbias.report.select import (
+    cohort_of,
+    conditions_in,
+    of_reader,
+    readers_in,
+    roles_in,
+    summary_of,
+)
 from contextbias.report.tables import csv_files
 from contextbias.report.thumbnails import Thumbnails, embed
-from contextbias.tables import CONDITIONS, MISSING_REASONS, Prompt, ReaderRow
+from contextbias.tables import CONDITIONS, MISSING_REASONS, ReaderRow
 
 PAGE = "index.html"
 """Name of the page in the report's folder."""
 
 _SCRIPTS = ("data.js", "pictures.js", "associations.js", "page.js")
-_CONDITION_WORDS = {
-    "CF": "the role alone, no context",
-    "CA-R": "with a place or activity of the role",
-    "CA-U": "with an unrelated, everyday one",
-}
 _CONDITION_NAMES = {"CF": "no context", "CA-R": "related context", "CA-U": "unrelated context"}
-
-_IMPORTED = "imported"
-_UNKNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +64,15 @@ class ReaderView:
     """True when there are images in more than one condition."""
     lead: str
     cards: list[findings.Card]
+    counted: counted.Counted | None
+    """The leading contrast, counted in other ways."""
     descriptions: list[findings.Description]
     """Only for images of one role and condition."""
     figures: list[panels.Figure]
+    dimensions: dimensions.DimensionTable | None
+    rewordings: list[rewordings.RewordingPart]
+    dependence: dependence.Dependence | None
+    represented: represented.Represented | None
     missing: missing.MissingView
     recoveries: list[planted.Recovery]
     share_recoveries: list[planted.ShareRecovery]
@@ -84,17 +96,20 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         embedding = aside.submit(embed, inputs.images, budget=inputs.thumbnail_budget)
         views = _reader_views(inputs)
         thumbnails = embedding.result()
+    conditions = asked.condition_rows(inputs)
     context = {
         "inputs": inputs,
         "facts": inputs.facts,
         "readers": views,
-        "run": _run_rows(inputs),
-        "conditions": _condition_rows(inputs),
+        "run": asked.run_rows(inputs),
+        "conditions": conditions,
+        "confound": asked.confound(conditions),
         "condition_words": _CONDITION_NAMES,
         "failed": missing.failed_images(inputs.images),
         "reasons": MISSING_REASONS,
         "table_names": sorted(tables),
-        "roles": _roles(inputs),
+        "roles": asked.roles_of(inputs),
+        "rewording_header": [title for title, _, _ in rewordings.HEADER],
         "comparable": any(view.comparable for view in views),
         "level": formats.level(inputs.facts.alpha),
         "interval_methods": _interval_methods(inputs.estimates),
@@ -112,14 +127,15 @@ def _reader_views(inputs: ReportInputs) -> list[ReaderView]:
 
 def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | None) -> ReaderView:
     order = [generator.generator for generator in inputs.facts.generators]
-    frame = of_reader(inputs.estimates, name)
+    every = of_reader(inputs.estimates, name)
+    frame = summary_of(every)
     comparable = len(conditions_in(frame)) > 1
     level = formats.level(inputs.facts.alpha)
     found = findings.cards(frame, order, alpha=inputs.facts.alpha, bootstrap=inputs.facts.bootstrap)
     recovered = planted.recoveries(inputs.estimates, name, order)
     drawn = [
         bias_figures.contrasts_figure(frame, order, f"{ident}-contrasts", level=level),
-        None if comparable else share_figures.distributions_figure(frame, f"{ident}-labels"),
+        None if comparable else share_figures.distributions_figure(every, f"{ident}-labels"),
         bias_figures.levels_figure(frame, order, f"{ident}-levels", level=level),
         bias_figures.dimensions_figure(frame, order, f"{ident}-dimensions"),
     ]
@@ -130,8 +146,13 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         comparable=comparable,
         lead=findings.lead_sentence(found),
         cards=found,
-        descriptions=[] if comparable or len(roles_in(frame)) > 1 else findings.descriptions(frame),
+        counted=counted.counted(frame, order),
+        descriptions=[] if comparable or len(roles_in(frame)) > 1 else findings.descriptions(every),
         figures=[figure for figure in drawn if figure is not None],
+        dimensions=dimensions.dimension_table(frame, order),
+        rewordings=rewordings.rewordings(frame, order),
+        dependence=dependence.dependence(frame, order),
+        represented=represented.represented(frame, order),
         missing=missing.missing_view(frame, order),
         recoveries=recovered,
         share_recoveries=planted.share_recoveries(inputs.estimates, name, order),
@@ -142,61 +163,11 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
     )
 
 
-def _run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
-    """What was run, as short facts for the head of the page."""
-    facts = inputs.facts
-    roles = _roles(inputs)
-    generators = [row.generator for row in facts.generators]
-    rows = [
-        ("Generators", ", ".join(generators)),
-        ("Roles", formats.whole(len(roles)) if roles else ""),
-        ("Images", formats.whole(len(inputs.images))),
-        ("Seeds", facts.seeds),
-        ("Readers", ", ".join(row.reader for row in facts.readers)),
-        ("Preset", f"{facts.preset}; {facts.people} person"),
-        ("Codebook", f"version {facts.codebook}"),
-        ("Date", facts.made_at[:10]),
-        ("Made with", f"contextbias {facts.version}"),
-    ]
-    return [(name, text) for name, text in rows if text]
-
-
-def _roles(inputs: ReportInputs) -> list[str]:
-    """Roles with images, by name; empty when the images came without roles."""
-    return sorted({image.role for image in inputs.images} - {ALL})
-
-
-def _condition_rows(inputs: ReportInputs) -> list[tuple[str, str, str, str, int]]:
-    """Condition, its words, prompts, distinct contexts and images.
-
-    Images that were imported came without the parts of their prompts, and perhaps without prompts:
-    what is not known is not counted.
-    """
-    rows = []
-    for condition in CONDITIONS:
-        prompts = [prompt for prompt in inputs.prompts if prompt.condition == condition]
-        images = sum(image.condition == condition for image in inputs.images)
-        if not images and not prompts:
-            continue
-        contexts = formats.whole(len({_context(prompt) for prompt in prompts}))
-        words, known = _CONDITION_WORDS[condition], formats.whole(len(prompts))
-        if any(prompt.base == _IMPORTED for prompt in prompts):
-            words, contexts = f"{_UNKNOWN}: imported pictures", _UNKNOWN
-        if not all(prompt.text for prompt in prompts):
-            known = _UNKNOWN
-        rows.append((condition, words, known, contexts, images))
-    return rows
-
-
 def _interval_methods(estimates: pl.DataFrame) -> list[str]:
     """How the intervals of Bias Intensity were made, as the estimates say."""
     interval = pl.col("point").is_not_null() & pl.col("low").is_not_null()  # bounds have no point
     rows = estimates.filter(pl.col("estimand").str.starts_with("bi_") & interval)
     return sorted(rows["method"].drop_nulls().unique())
-
-
-def _context(prompt: Prompt) -> tuple[str | None, str | None]:
-    return prompt.location, prompt.activity
 
 
 def _blocks(
@@ -211,7 +182,7 @@ def _blocks(
     blocks: dict[str, Any] = {"pictures": explorer.pictures(thumbnails, inputs, vocabulary)}
     for view in views:
         frame = of_reader(inputs.estimates, view.name)
-        blocks[f"{view.ident}-table"] = explorer.associations(frame, vocabulary)
+        blocks[f"{view.ident}-table"] = associations.associations(frame, vocabulary)
         blocks[f"{view.ident}-facts"] = explorer.facts(
             inputs.attributes, view.name, thumbnails, vocabulary
         )
@@ -219,6 +190,7 @@ def _blocks(
         "people": inputs.facts.people,
         "readers": [view.name for view in views],
         "conditionWords": _CONDITION_NAMES,
+        "strict": inputs.facts.preset == "strict",
     }
     blocks["vocabulary"] = vocabulary.as_json() | settings
     blocks["thumbnails"] = explorer.thumbnail_texts(thumbnails)

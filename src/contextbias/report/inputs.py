@@ -47,6 +47,8 @@ class RunFacts:
     same tables give the same page."""
     seeds: str
     """How seeds were chosen, in words."""
+    bank: str = ""
+    """Where the prompts come from, in words; empty when no generator was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

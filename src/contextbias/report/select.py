@@ -68,24 +68,40 @@ def readers_in(estimates: pl.DataFrame, order: Sequence[str]) -> list[str]:
     return [name for name in order if name in seen] + sorted(seen - set(order))
 
 
-def index(frame: pl.DataFrame, estimand: str, keys: Sequence[str] = BI_KEYS) -> Index:
+def index(
+    frame: pl.DataFrame,
+    estimand: str,
+    keys: Sequence[str] = BI_KEYS,
+    *,
+    support: str = "raw",
+    method: str | None = None,
+) -> Index:
     """Numbers of one estimand by `keys`.
 
     Rows with a role are left out when `role` is not among the keys, and the other way round, so
     that a per-role number never stands for the mean over roles. Of several rows of one key, the one
-    at raw support stands, and of these the one with the default interval.
+    at `support` stands, and of these the one with the default interval. With a `method`, only its
+    rows count.
     """
     has_role = pl.col("role").is_not_null()
     rows = frame.filter(
         (pl.col("estimand") == estimand) & (has_role if "role" in keys else ~has_role)
-    ).sort(
-        (pl.col("support") == "raw").fill_null(True),
+    )
+    if method is not None:
+        rows = rows.filter(pl.col("method") == method)
+    rows = rows.sort(
+        (pl.col("support") == support).fill_null(True),
         (pl.col("method") == _DEFAULT_METHOD).fill_null(False),
         maintain_order=True,
     )
     columns = zip(*(rows[name].to_list() for name in (*keys, *_FIELDS)), strict=True)
     width = len(keys)
     return {values[:width]: Number(*values[width:]) for values in columns}
+
+
+def leading_support(frame: pl.DataFrame) -> str:
+    """The support that leads: ``equal`` in preset ``strict``, else ``raw``."""
+    return "equal" if bool((frame["preset"] == "strict").any()) else "raw"
 
 
 def generators_in(frame: pl.DataFrame, order: Sequence[str], *, mean: bool = True) -> list[str]:
@@ -96,17 +112,27 @@ def generators_in(frame: pl.DataFrame, order: Sequence[str], *, mean: bool = Tru
     return [*found, MEAN] if mean and MEAN in seen and len(found) > 1 else found
 
 
+def summary_of(frame: pl.DataFrame) -> pl.DataFrame:
+    """All but the numbers of single role-label associations, which are most rows by far."""
+    return frame.filter(pl.col("role").is_null() | pl.col("label").is_null())
+
+
 def conditions_in(frame: pl.DataFrame) -> list[str]:
-    """Conditions with prevalences, in the order of every table."""
-    rows = frame.filter(pl.col("estimand") == "prevalence")
-    seen = set(rows["condition"].drop_nulls().unique())
+    """Conditions with images, in the order of every table."""
+    seen = set(_with_images(frame)["condition"].drop_nulls().unique())
     return [name for name in CONDITIONS if name in seen]
 
 
 def roles_in(frame: pl.DataFrame) -> list[str]:
-    """Roles with prevalences, by name."""
-    rows = frame.filter(pl.col("estimand") == "prevalence")
-    return sorted(rows["role"].drop_nulls().unique())
+    """Roles with images, by name."""
+    return sorted(_with_images(frame)["role"].drop_nulls().unique())
+
+
+def _with_images(frame: pl.DataFrame) -> pl.DataFrame:
+    """Prevalences of roles, and counts of images that are not 0."""
+    counted = (pl.col("estimand") == "images") & (pl.col("n") > 0)
+    prevalence = (pl.col("estimand") == "prevalence") & pl.col("role").is_not_null()
+    return frame.filter(counted | prevalence)
 
 
 def cohorts_in(numbers: Index, position: int = 3) -> list[str]:

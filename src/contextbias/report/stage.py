@@ -32,9 +32,11 @@ def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
     estimates, attributes = study.estimates(), study.attributes()
     if estimates is None or attributes is None:
         raise StudyError(f"{study.root} has no estimates yet", "run `contextbias measure` first")
-    known = set(attributes["image_id"])
+    known = set(attributes["image_id"].unique())
     images = [_absolute(i, study.root) for i in study.images() if i.image_id in known]
     asked = {image.prompt_id for image in images}
+    if (counts := study.label_counts()) is not None:
+        asked |= set(counts["prompt_id"].unique())
     return ReportInputs(
         title=study.config.study.name,
         facts=_facts(study, estimates, images, readers),
@@ -84,11 +86,33 @@ def _facts(
         version=__version__,
         made_at=max(dates, default=""),
         seeds=_seeds(study),
+        bank=_bank(study),
     )
 
 
+def _is_drawn(study: Study) -> bool:
+    """True when some generator was asked with the study's own prompts."""
+    return any(entry.backend != "folder" for entry in study.config.generators)
+
+
+def _bank(study: Study) -> str:
+    """Bank and options of the prompts, in words."""
+    if not _is_drawn(study):
+        return ""
+    asked = study.config.bench
+    parts = [
+        f"bank {Path(asked.bank).name}",
+        "unrelated contexts of other roles (deranged)"
+        if asked.unrelated == "deranged"
+        else "unrelated contexts from an everyday pool",
+        "as many prompts in each condition" if asked.balanced else "",
+        f"axes {', '.join(asked.axes)}" if asked.axes else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
 def _seeds(study: Study) -> str:
-    if all(entry.backend == "folder" for entry in study.config.generators):
+    if not _is_drawn(study):
         return ""
     each = study.config.study.images_per_prompt
     how = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from contextbias.report.inputs import PLANTED
+from contextbias.report.inputs import ALL, MEAN, PLANTED
+from contextbias.report.paper_tables import paper_tables
 from contextbias.report.select import CELL_KEYS
 from contextbias.tables import CONDITIONS
 
@@ -14,38 +15,86 @@ _BI = (
     "preset", "people", "support", "method", "codebook", "point", "low", "high", "n", "n_missing",
     "note",
 )  # fmt: skip
-_POINTS = ("range_pp", "chi2", "chi2_p", "chi2_p_exact", "chi2_q", "equivalence_p", "ccs")
+_POINTS = (
+    "range_pp_expected", "chi2", "chi2_p", "chi2_p_exact", "chi2_q", "chi2_clustered",
+    "chi2_clustered_p", "chi2_clustered_q", "equivalence_p", "equivalence_p_clustered",
+    "prevalence_unweighted",
+)  # fmt: skip
+_WITH_INTERVAL = ("range_pp", "ccs")
+_BOUNDS = ("range_pp_bounds",)
 _VERDICTS = ("invariant_paper", "verdict")
 
 
 def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     """Every table of the report, by file name below ``tables/``; empty ones are left out.
 
-    ``bias_intensity.csv`` holds levels and contrasts, ``associations.csv`` one row a reader,
-    generator, role, dimension and label, ``shares.csv`` the shares of verdicts, ``missing.csv``
-    reasons by cell, ``images.csv`` images by cell, and ``planted.csv`` the truth of a simulated
-    study.
+    ``bias_intensity.csv`` holds levels and contrasts, ``dimensions.csv`` effective and leading
+    labels, ``associations.csv`` one row a reader, generator, role, dimension and label,
+    ``shares.csv`` the shares of verdicts, ``dependence.csv`` correlations and design effects,
+    ``representation.csv`` comparisons with reference shares, ``bounds.csv`` bounds over missing
+    images, ``missing.csv`` reasons by cell, ``images.csv`` images by cell, ``contexts.csv``
+    distinct contexts, and ``planted.csv`` the truth of a simulated study. The paper's own tables
+    are in paper_tables.py.
     """
     planted = pl.col("reader") == PLANTED
     read = estimates.filter(~planted)
     name = pl.col("estimand")
+    intensity = name.str.starts_with("bi_") & ~name.str.contains("_bounds")
     frames = {
-        "bias_intensity.csv": read.filter(name.str.starts_with("bi_")).select(_BI),
+        "bias_intensity.csv": read.filter(intensity).select(_BI),
+        "dimensions.csv": _dimensions(read),
         "label_counts.csv": _selected(read, "label_count", ("generator", "cohort", "dimension")),
         "associations.csv": _associations(read),
         "mean_ccs.csv": _mean_ccs(read),
-        "shares.csv": read.filter(name.str.starts_with("share_")).select(
+        "shares.csv": read.filter(
+            name.str.contains("^share_(invariant|inconclusive|shifted)")
+        ).select(
             "estimand", "reader", "generator", "cohort", "preset", "point", "n", "n_missing", "note"
+        ),
+        "dependence.csv": _named(
+            read, ("intraclass_correlation", "design_effect"), ("generator", "dimension")
+        ),
+        "representation.csv": _named(
+            read,
+            ("representation_pp", "representation_ratio", "amplification_pp"),
+            ("generator", "role", "dimension", "label", "contrast"),
+        ),
+        "bounds.csv": _named(
+            read, ("bi_pooled_bounds",), ("generator", "cohort", "dimension", "contrast")
         ),
         "missing.csv": _selected(
             read, "missing", ("generator", "condition", "cohort", "dimension", "label")
         ).rename({"label": "reason", "point": "images_missing", "n": "images"}),
         "images.csv": _selected(read, "images", ("generator", "role", "condition")),
+        "contexts.csv": _selected(read, "distinct_contexts", ("generator", "condition")),
         "planted.csv": estimates.filter(planted).drop("reader"),
+        **paper_tables(read),
     }
     return {
         name: frame.write_csv().encode() for name, frame in frames.items() if not frame.is_empty()
     }
+
+
+def _named(frame: pl.DataFrame, estimands: tuple[str, ...], keys: tuple[str, ...]) -> pl.DataFrame:
+    """Rows of some estimands with their intervals."""
+    rows = frame.filter(pl.col("estimand").is_in(estimands))
+    return rows.select(
+        "estimand", "reader", *keys, "condition", "method", "point", "low", "high", "n",
+        "n_missing", "note",
+    ).sort("estimand", "reader", *keys, "condition", nulls_last=True)  # fmt: skip
+
+
+def _dimensions(frame: pl.DataFrame) -> pl.DataFrame:
+    """Effective labels, and the leading label with its share of mentions."""
+    estimand = pl.col("estimand")
+    rows = frame.filter(
+        estimand.str.starts_with("effective_labels") | (estimand == "leading_label")
+    )
+    keys = ("estimand", "reader", "generator", "role", "cohort", "dimension", "condition",
+            "contrast", "support", "method")  # fmt: skip
+    return rows.select(*keys, "label", "point", "low", "high", "n", "note").sort(
+        keys, nulls_last=True
+    )
 
 
 def _selected(frame: pl.DataFrame, estimand: str, keys: tuple[str, ...]) -> pl.DataFrame:
@@ -57,7 +106,8 @@ def _selected(frame: pl.DataFrame, estimand: str, keys: tuple[str, ...]) -> pl.D
 
 def _associations(frame: pl.DataFrame) -> pl.DataFrame:
     """One row an association: prevalence by condition, then the numbers over conditions."""
-    cells = frame.filter(pl.col("label").is_not_null() & pl.col("role").is_not_null())
+    own = pl.col("label").is_not_null() & pl.col("role").is_not_null()
+    cells = frame.filter(own & (pl.col("generator") != MEAN))
     prevalence = cells.filter(pl.col("estimand") == "prevalence")
     table = prevalence.select(*_CELL, "cohort").unique()
     for condition in (*CONDITIONS, "all"):
@@ -75,15 +125,30 @@ def _associations(frame: pl.DataFrame) -> pl.DataFrame:
                 pl.col("n_missing").alias(f"n_missing_{condition}"),
             ),
         )
-    for estimand, column in [(name, "point") for name in _POINTS] + [
-        (name, "verdict") for name in _VERDICTS
-    ]:
-        rows = cells.filter(pl.col("estimand") == estimand)
+    for estimand, columns in _columns():
+        rows = cells.filter(pl.col("estimand") == estimand, pl.col("condition") == ALL)
         if not rows.is_empty():
-            table = _joined(table, rows.select(*_CELL, pl.col(column).alias(estimand)))
+            table = _joined(table, rows.select(*_CELL, *columns))
+    for method in ("prompts", "contexts"):
+        rows = cells.filter(pl.col("estimand") == "permutation_p", pl.col("method") == method)
+        if not rows.is_empty():
+            name = f"permutation_p_{method}"
+            table = _joined(table, rows.select(*_CELL, pl.col("point").alias(name)))
     return table.select(
         "reader", "generator", "role", "cohort", pl.exclude("reader", "generator", "role", "cohort")
     ).sort(_CELL)
+
+
+def _columns() -> list[tuple[str, list[pl.Expr]]]:
+    """Estimands over all conditions and the columns that each fills."""
+    point, low, high = (pl.col(name) for name in ("point", "low", "high"))
+    found = [
+        (e, [point.alias(e), low.alias(f"{e}_low"), high.alias(f"{e}_high")])
+        for e in _WITH_INTERVAL
+    ]
+    found += [(e, [point.alias(e)]) for e in _POINTS]
+    found += [(e, [low.alias(f"{e}_least"), high.alias(f"{e}_most")]) for e in _BOUNDS]
+    return found + [(e, [pl.col("verdict").alias(e)]) for e in _VERDICTS]
 
 
 def _joined(table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,10 +1,11 @@
 // The table of labels: filtered, sorted and paged over column arrays.
 const PAGE_SIZE = 25;
 
+const number = (table, key, write) => ({ value: (k) => valueAt(table[key], k), text: (k) => write(valueAt(table[key], k)), number: true, skip: !table[key] });
+
 const columnsOf = (table) => {
   const name = (list, key) => ({ value: (k) => list[table[key][k]], text: (k) => spaced(list[table[key][k]]) });
-  const number = (key, write) => ({ value: (k) => table[key][k], text: (k) => write(table[key][k]), number: true });
-  const prevalence = (c) => ({ value: (k) => table.prevalence[c].p[k], text: (k) => percent(table.prevalence[c].p[k]), number: true });
+  const prevalence = (c) => ({ value: (k) => valueAt(table.prevalence[c].p, k), text: (k) => percent(valueAt(table.prevalence[c].p, k)), number: true });
   const compared = table.conditions.length > 1;
   const last = table.prevalence.length - 1;
   const several = (key) => new Set(table[key]).size > 1;
@@ -16,10 +17,14 @@ const columnsOf = (table) => {
     ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: compared ? vocabulary.conditions[condition] : "Share", hint: compared ? vocabulary.conditionWords[vocabulary.conditions[condition]] : null, wide: true, ...prevalence(c) })),
     { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
     { id: "trend", title: "Trend", skip: !compared, draws: true },
-    { id: "range", title: "Range", hint: "percentage points", skip: !compared, ...number("range", (v) => fixed(v, 1)) },
-    { id: "ccs", title: "CCS", skip: !compared, ...number("ccs", (v) => fixed(v, 1)) },
-    { id: "p", title: "p", skip: !compared, ...number("p", pValue) },
-    { id: "q", title: "q", skip: !compared, ...number("q", pValue) },
+    { id: "range", title: "Range", hint: "percentage points", ...number(table, "range", (v) => fixed(v, 1)) },
+    { id: "chance", title: "By chance", hint: "the range that chance alone gives, in percentage points", ...number(table, "chance", (v) => fixed(v, 1)) },
+    { id: "ccs", title: "CCS", ...number(table, "ccs", (v) => fixed(v, 1)) },
+    { id: "p", title: "p", hint: "of chi-squared, images taken as independent", ...number(table, "p", pValue) },
+    { id: "clustered", title: "p, contexts", hint: "allows for pictures of one context being alike", ...number(table, "clustered", pValue) },
+    ...(vocabulary.strict && table.clusteredQ
+      ? [{ id: "q", title: "q", hint: "of p, contexts; the verdict rests on it", ...number(table, "clusteredQ", pValue) }]
+      : [{ id: "q", title: "q", ...number(table, "q", pValue) }]),
     { id: "paper", title: "Paper’s rule", skip: !compared, value: (k) => table.paper[k], text: (k) => ({ true: "invariant", false: "not" }[table.paper[k]] ?? DASH) },
     { id: "verdict", title: "Verdict", skip: !compared, value: (k) => table.verdict[k], text: (k) => table.verdict[k] ?? DASH, pill: true, wide: true },
     { id: "n", title: "n", hint: "images read, all conditions", number: true, value: (k) => support(table, last, k), text: (k) => String(support(table, last, k) ?? DASH) },
@@ -27,14 +32,14 @@ const columnsOf = (table) => {
 };
 
 const support = (table, last, k) => table.prevalence[last].n[k] ?? table.prevalence[0].n[k];
-const between = (numbers, k) => (numbers.low[k] === null ? DASH : `${fixed(100 * numbers.low[k], 1)}–${fixed(100 * numbers.high[k], 1)}`);
+const between = (numbers, k) => (valueAt(numbers.low, k) === null ? DASH : `${fixed(100 * numbers.low[k], 1)}–${fixed(100 * numbers.high[k], 1)}`);
 
 const trend = (table, k) => {
   const svg = drawn("svg", { class: "trend", width: 58, height: 22, viewBox: "0 0 58 22", "aria-hidden": "true" });
   svg.style.setProperty("--dot", `var(--${vocabulary.cohorts[table.d[k]] || "ink"})`);
   for (const y of [2, 20]) svg.append(drawn("line", { x1: 2, x2: 56, y1: y, y2: y }));
   const points = table.conditions
-    .map((_, c) => [6 + (c * 46) / (table.conditions.length - 1), table.prevalence[c].p[k]])
+    .map((_, c) => [6 + (c * 46) / (table.conditions.length - 1), valueAt(table.prevalence[c].p, k)])
     .filter(([, p]) => p !== null)
     .map(([x, p]) => [x, 20 - 18 * p]);
   svg.append(drawn("path", { d: points.map(([x, y], n) => `${n ? "L" : "M"}${x},${y}`).join("") }));
@@ -58,7 +63,7 @@ const associations = (box, reader) => {
   const table = load(`${reader}-table`);
   const columns = columnsOf(table);
   const compared = table.conditions.length > 1;
-  const state = { page: 0, sort: compared ? "range" : "p0", descending: true, rows: [] };
+  const state = { page: 0, sort: table.range ? "range" : "p0", descending: true, rows: [] };
   const filters = filterBar(reader, table, compared);
   const status = make("p", { role: "status", class: "soft", tabindex: "-1" });
   const everyCohort = make("button", { type: "button", class: "plain-button" }, "Show all cohorts");

@@ -45,6 +45,13 @@ const pValue = (value) => {
   return value < 0.001 ? "<0.001" : value.toFixed(3);
 };
 
+// One value of a column; a column that has none at all is null as a whole.
+const valueAt = (column, k) => (column ? column[k] ?? null : null);
+
+// An interval or bounds as text; empty without.
+const ends = (low, high, k, digits, factor = 1) =>
+  valueAt(low, k) === null || valueAt(high, k) === null ? "" : `[${fixed(factor * low[k], digits)}, ${fixed(factor * high[k], digits)}]`;
+
 // What a reader said about image `i`: the facts of every image and its own.
 const factsOf = (reader, i) => {
   const table = load(`${reader}-facts`);

@@ -15,7 +15,8 @@ const showReader = (chosen) => {
     if (reader !== chosen || started.has(reader)) continue;
     started.add(reader);
     associations(box.querySelector("[data-associations]"), reader);
-    gallery(box.querySelector("[data-gallery]"), reader);
+    const shown = box.querySelector("[data-gallery]");
+    if (shown) gallery(shown, reader);
   }
 };
 const first = document.querySelector("[data-reader]");

@@ -219,14 +219,20 @@ const drawer = (reader, k) => {
       split[state].push(i);
       texts.set(i, text);
     }
-    const interval = numbers.low[k] === null ? "" : ` [${fixed(100 * numbers.low[k], 1)}, ${fixed(100 * numbers.high[k], 1)}]`;
+    const interval = ends(numbers.low, numbers.high, k, 1, 100);
     const support = numbers.n[k] === null ? "not tested" : `of ${numbers.n[k]} images read; ${numbers.missing[k] ?? 0} missing`;
+    const most = ends(numbers.least, numbers.most, k, 1, 100);
+    const notes = [
+      most ? `had all been read: between ${most}` : "",
+      valueAt(numbers.reworded, k) === null ? "" : `other wordings: p ${pValue(valueAt(numbers.reworded, k))}`,
+    ].filter(Boolean).join("; ");
     const part = shown(g, r, condition);
     const caption = (i) => texts.get(i);
     return make(
       "section", {},
       table.conditions.length > 1 ? make("h3", {}, conditionOf(condition)) : null,
-      make("p", {}, make("strong", {}, percent(numbers.p[k])), `${interval} ${support}`),
+      make("p", {}, make("strong", {}, percent(valueAt(numbers.p, k))), ` ${interval} ${support}`),
+      notes ? make("p", { class: "soft" }, notes) : null,
       part ? make("p", { class: "soft" }, part) : null,
       group(reader, "Shows it", split.shows, caption),
       group(reader, "Does not", split.not, caption),
@@ -237,14 +243,22 @@ const drawer = (reader, k) => {
   const title = `${role}${spaced(vocabulary.dimensions[d])} “${spaced(vocabulary.labels[l])}”`;
   const line = make("ul", { class: "figures-line" });
   const item = (name, value) => { if (value !== DASH) line.append(make("li", {}, make("span", { class: "soft" }, `${name} `), value)); };
+  const plain = (name, key, write) => item(name, write(valueAt(table[key], k)));
+  const points = (key, low, high) => (valueAt(table[key], k) === null ? DASH : [`${fixed(table[key][k], 1)} pp`, ends(table[low], table[high], k, 1)].filter(Boolean).join(" "));
   item("generator", vocabulary.generators[g]);
-  item("range", table.range[k] === null ? DASH : `${fixed(table.range[k], 1)} pp`);
-  item("CCS", fixed(table.ccs[k], 1));
-  item("χ²", fixed(table.chi2[k], 2));
-  item("p", pValue(table.p[k]));
-  item("exact p", pValue(table.exact[k]));
-  item("q", pValue(table.q[k]));
-  item("equivalence p", pValue(table.equivalence[k]));
+  item("range", points("range", "rangeLow", "rangeHigh"));
+  plain("range by chance", "chance", (v) => (v === null ? DASH : `${fixed(v, 1)} pp`));
+  item("range had all been read", ends(table.rangeLeast, table.rangeMost, k, 1) || DASH);
+  item("CCS", valueAt(table.ccs, k) === null ? DASH : [fixed(table.ccs[k], 1), ends(table.ccsLow, table.ccsHigh, k, 1)].filter(Boolean).join(" "));
+  plain("χ²", "chi2", (v) => fixed(v, 2));
+  plain("p", "p", pValue);
+  plain("exact p", "exact", pValue);
+  plain("q", "q", pValue);
+  plain("p, contexts", "clustered", pValue);
+  plain("q, contexts", "clusteredQ", pValue);
+  plain("p, contexts permuted", "permuted", pValue);
+  plain("equivalence p", "equivalence", pValue);
+  plain("equivalence p, contexts", "clusteredEquivalence", pValue);
   item("paper's rule", { true: "invariant", false: "not invariant" }[table.paper[k]] ?? DASH);
   item("verdict", table.verdict[k] ?? DASH);
   open(document.getElementById("drawer"), title, [line, make("div", { class: "columns" }, ...columns)]);

@@ -1,0 +1,149 @@
+"""What was run: generators, roles, prompts and how the conditions differ besides relatedness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from contextbias.report import formats
+from contextbias.report.inputs import ALL, PLANTED, ReportInputs
+from contextbias.report.select import generators_in, index, readers_in
+from contextbias.tables import CONDITIONS, Prompt
+
+CONDITION_WORDS = {
+    "CF": "the role alone, no context",
+    "CA-R": "with a place or activity of the role",
+    "CA-U": "with an unrelated, everyday one",
+}
+"""What the prompts of a condition name."""
+
+_DERANGED = "with a place or activity of another role"
+_IMPORTED = "imported"
+_UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRow:
+    """One condition in the table of what was run."""
+
+    name: str
+    words: str
+    """What its prompts name."""
+    prompts: str
+    contexts: str
+    """Distinct contexts: pairs of place and activity."""
+    length: str
+    """Words a prompt, the fewest and the most."""
+    images: int
+
+
+def run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
+    """What was run, as short facts for the head of the page."""
+    facts = inputs.facts
+    roles = roles_of(inputs)
+    order = [row.generator for row in facts.generators]
+    generators = order or generators_in(inputs.estimates, order, mean=False)
+    readers = [row.reader for row in facts.readers]
+    counted = "" if inputs.images else "; counted elsewhere, no pictures here"
+    rows = [
+        ("Generators", ", ".join(generators)),
+        ("Roles", formats.whole(len(roles)) if roles else ""),
+        ("Images", f"{formats.whole(sum(_images(inputs).values()))}{counted}"),
+        ("Seeds", facts.seeds),
+        ("Prompts", facts.bank),
+        ("Readers", ", ".join(readers or readers_in(inputs.estimates, readers))),
+        ("Preset", f"{facts.preset}; {facts.people} person"),
+        ("Codebook", f"version {facts.codebook}"),
+        ("Date", facts.made_at[:10]),
+        ("Made with", f"contextbias {facts.version}"),
+    ]
+    return [(name, text) for name, text in rows if text]
+
+
+def roles_of(inputs: ReportInputs) -> list[str]:
+    """Roles with images, by name; empty when the images came without roles."""
+    if inputs.images:
+        return sorted({image.role for image in inputs.images} - {ALL})
+    rows = inputs.estimates.filter(pl.col("estimand") == "images")
+    return sorted(set(rows["role"].drop_nulls().unique()) - {ALL})
+
+
+def condition_rows(inputs: ReportInputs) -> list[ConditionRow]:
+    """Conditions with prompts or images, in the order of every table.
+
+    Images that were imported came without the parts of their prompts, and perhaps without prompts:
+    what is not known is not counted.
+    """
+    images = _images(inputs)
+    rows = []
+    for condition in CONDITIONS:
+        prompts = [prompt for prompt in inputs.prompts if prompt.condition == condition]
+        if not images.get(condition) and not prompts:
+            continue
+        named = all(prompt.text for prompt in prompts) and bool(prompts)
+        rows.append(
+            ConditionRow(
+                name=condition,
+                words=_words(condition, prompts, inputs),
+                prompts=formats.whole(len(prompts)) if named else _UNKNOWN,
+                contexts=_contexts(inputs.estimates, condition),
+                length=_length(prompts),
+                images=images.get(condition, 0),
+            )
+        )
+    return rows
+
+
+def confound(rows: Sequence[ConditionRow]) -> str:
+    """A word of caution where prompts of the conditions differ in length; empty where not."""
+    lengths = {row.length for row in rows if row.length != _UNKNOWN}
+    if len(lengths) < 2:
+        return ""
+    return (
+        "Prompts of the conditions differ in length too, so that length and context change "
+        "together; no number on this page separates them."
+    )
+
+
+def _images(inputs: ReportInputs) -> dict[str, int]:
+    """Images by condition; of answers that came counted, as the estimates say."""
+    found = [image.condition for image in inputs.images]
+    if found:
+        return {condition: found.count(condition) for condition in CONDITIONS}
+    read = inputs.estimates.filter(pl.col("reader") != PLANTED)
+    first = read.filter(pl.col("reader") == read["reader"].min())
+    counts = index(first, "images", ("generator", "role", "condition"))
+    return {
+        condition: sum(n.n or 0 for key, n in counts.items() if key[2] == condition)
+        for condition in CONDITIONS
+    }
+
+
+def _words(condition: str, prompts: Sequence[Prompt], inputs: ReportInputs) -> str:
+    if any(prompt.base == _IMPORTED for prompt in prompts):
+        return f"{_UNKNOWN}: imported {'pictures' if inputs.images else 'counts'}"
+    if condition == "CA-U" and "deranged" in inputs.facts.bank:
+        return _DERANGED
+    return CONDITION_WORDS[condition]
+
+
+def _contexts(estimates: pl.DataFrame, condition: str) -> str:
+    """``distinct_contexts`` of the condition; of several generators, from the fewest to most."""
+    rows = estimates.filter(
+        pl.col("estimand") == "distinct_contexts", pl.col("condition") == condition
+    )
+    points = sorted(set(rows["point"].drop_nulls()))
+    return _span(points) if points else _UNKNOWN
+
+
+def _length(prompts: Sequence[Prompt]) -> str:
+    if not prompts or any(not prompt.text or prompt.base == _IMPORTED for prompt in prompts):
+        return _UNKNOWN
+    return _span(sorted({len(prompt.text.split()) for prompt in prompts}))
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = formats.whole(values[0]), formats.whole(values[-1])
+    return low if low == high else f"{low}\N{EN DASH}{high}"
