@@ -53,9 +53,11 @@ class Prompt:
     condition: str
     """``CF``, ``CA-R`` or ``CA-U``."""
     base: str
-    """Base prompt: ``cf``, ``rel-place``, ``rel-activity``, ``unrel-place``, ``unrel-activity``."""
+    """Base prompt: ``cf``, ``rel-place``, ``rel-activity``, ``unrel-place``, ``unrel-activity``;
+    ``listed`` where a prompt list does not tell."""
     variant: str
-    """``phrasing-1`` … ``phrasing-3``, ``substitute-location`` or ``substitute-activity``."""
+    """``phrasing-1`` …, ``substitute-location``, ``substitute-activity``, or the value of a further
+    axis, such as ``lighting-at-dusk``."""
     location: str | None
     """Location as the sentence has it, without preposition or article; None in ``CF``."""
     activity: str | None
