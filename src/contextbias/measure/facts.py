@@ -10,8 +10,12 @@ bits, and the sums are counts of equal keys.
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 import polars as pl
@@ -30,6 +34,8 @@ PROMPT_KEYS = ("generator", "role", "condition", "prompt_id", "variant")
 
 BATCH_ROWS = 400_000
 """Facts that are read at a time."""
+
+_THREADS = min(4, os.cpu_count() or 1)
 
 _COLUMNS = (
     "image_id", *PROMPT_KEYS, "reader", "person", "dimension", "label", "missing_reason",
@@ -94,8 +100,15 @@ def _pass(
     attributes: pl.DataFrame | pl.LazyFrame, people: str, readable: Mapping[str, Readable]
 ) -> _Pass:
     found = _Pass(people, readable)
-    for batch in _whole_images(attributes):
-        found.add(batch)
+    waiting: deque[Future[None]] = deque()
+    # Sorting, casting and reading let other threads run; the order of batches is of no account.
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for batch in _whole_images(attributes):
+            waiting.append(threads.submit(found.add, batch))
+            if len(waiting) > _THREADS:
+                waiting.popleft().result()
+        for last in waiting:
+            last.result()
     return found
 
 
@@ -126,6 +139,7 @@ class _Numbers:
     """Numbers for words, in order of appearance."""
 
     known: dict[str, int] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
 
     def of(self, words: pl.Series) -> Integers:
         """Number of each word; -1 for null."""
@@ -133,8 +147,9 @@ class _Numbers:
         physical = coded.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
         used = coded.drop_nulls().unique()
         table = np.full(int(physical.max(initial=-1)) + 2, -1, dtype=np.int64)
-        for place, word in zip(used.to_physical(), used.cast(pl.String), strict=True):
-            table[place] = self.known.setdefault(word, len(self.known))
+        with self.lock:
+            for place, word in zip(used.to_physical(), used.cast(pl.String), strict=True):
+                table[place] = self.known.setdefault(word, len(self.known))
         return np.asarray(table[physical])
 
 
@@ -144,6 +159,7 @@ class _Pass:
     def __init__(self, people: str, readable: Mapping[str, Readable]) -> None:
         self._people = people
         self._readable = readable
+        self._lock = Lock()
         self._prompts: dict[tuple[str, ...], int] = {}
         self._readers, self._labels, self._reasons = _Numbers(), _Numbers(), _Numbers()
         self._hashes: list[NDArray[np.uint64]] = []
@@ -238,7 +254,8 @@ class _Pass:
         block = apart.to_numpy().copy()
         block[:1] = True
         rows = images.select(PROMPT_KEYS).filter(pl.Series(block)).rows()
-        numbers = [self._prompts.setdefault(row, len(self._prompts)) for row in rows]
+        with self._lock:
+            numbers = [self._prompts.setdefault(row, len(self._prompts)) for row in rows]
         prompt = np.asarray(numbers, dtype=np.int64)[np.cumsum(block) - 1]
         return np.cumsum(first) - 1, prompt
 
@@ -257,8 +274,9 @@ class _Pass:
 
     def _blind_dimensions(self) -> NDArray[np.bool_]:
         """Shape (readers, dimensions): declared with fewer than two labels."""
-        blind = np.zeros((len(self._readers.known), len(_NAMES)), dtype=np.bool_)
-        for name, number in self._readers.known.items():
+        known = dict(self._readers.known)
+        blind = np.zeros((len(known), len(_NAMES)), dtype=np.bool_)
+        for name, number in known.items():
             for dimension, labels in self._readable.get(name, {}).items():
                 if labels is not None and len(labels) < 2 and dimension in DIMENSIONS:
                     blind[number, _NAMES.index(dimension)] = True
