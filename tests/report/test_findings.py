@@ -134,3 +134,57 @@ def test_images_of_one_condition_have_descriptions_and_no_cards(make_study: Make
         ("Gender presentation", "female", "75.0%"),
     ]
     assert (rows[0].interval, rows[0].read, rows[0].missing) == ("[65.0, 85.0]", "4", "1")
+
+
+def test_a_study_without_unrelated_contexts_leads_with_related_ones(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+    contrast = pl.col("contrast")
+
+    related = findings.cards(frame.filter(contrast.is_null() | (contrast == "CA-R - CF")), [])
+    no_plain = findings.cards(frame.filter(contrast.is_null() | (contrast == "CA-U - CA-R")), [])
+
+    assert {card.leading.contrast for card in related} == {"CA-R - CF"}
+    assert "between related contexts and none" in related[0].sentences[0]
+    assert findings.lead_sentence(related).startswith("When the scene belongs to the role")
+    assert "more variously in unrelated scenes than in related ones" in no_plain[0].headline
+    assert (
+        "less concentrated in unrelated contexts than in related ones" in (no_plain[0].sentences[0])
+    )
+
+
+def test_generators_with_other_conditions_have_sentences_of_their_own(
+    make_study: MakeStudy,
+) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+    other = (pl.col("generator") == "steady") & (pl.col("contrast") == "CA-U - CF")
+
+    lead = findings.lead_sentence(findings.cards(frame.filter(~other), ["steady", "adaptive"]))
+
+    assert lead.startswith("When the scene has nothing to do with the role, the presentation")
+    assert "none being named, no change" in lead
+
+
+def test_numbers_that_are_only_pooled_say_nothing_about_a_role(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+
+    first, _ = findings.cards(frame.filter(pl.col("estimand") != "bi_role"), ["steady"])
+
+    assert first.outcome == "pooled_only"
+    assert first.headline == "Nothing can be said about changes within a role"
+    assert [row.cohort for row in first.contrasts] == ["people", "all"]
+    assert "labels were only pooled over roles" in findings.lead_sentence([first])
+
+
+def test_strict_leads_with_equal_support(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+    pooled = frame.filter(pl.col("estimand") == "bi_pooled").with_columns(
+        support=pl.lit("equal"), point=pl.lit(0.5)
+    )
+    both = pl.concat([pooled, frame])
+
+    paper = findings.cards(both, ["steady"])[0].contrasts
+    strict = findings.cards(both.with_columns(preset=pl.lit("strict")), ["steady"])[0].contrasts
+
+    assert [row.hint for row in paper][1] == "bi_pooled, raw support"
+    assert [row.hint for row in strict][1] == "bi_pooled, equal support"
+    assert strict[1].number == "+0.500"

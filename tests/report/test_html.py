@@ -276,3 +276,32 @@ def test_strict_leads_with_equal_support(make_study: MakeStudy) -> None:
 
     assert headings(make_study(), "paper")[0] == "Pooled over roles"
     assert headings(make_study(), "strict")[0] == "Within roles, then averaged"
+
+
+def test_counts_without_pictures_have_a_page(make_study: MakeStudy) -> None:
+    inputs = make_study(planted=False).inputs()
+    facts = replace(inputs.facts, generators=[], readers=[], made_at="")
+    prompts = [replace(prompt, base="imported") for prompt in inputs.prompts]
+    counted = replace(
+        inputs, images=[], attributes=inputs.attributes.head(0), facts=facts, prompts=prompts
+    )
+
+    page = page_of(counted)
+
+    # 2 generators, 3 roles, 2 prompts of 2 images in each condition.
+    assert "Images 72; counted elsewhere, no pictures here" in page.text
+    assert "Generators adaptive, steady" in page.text
+    assert "CF not known: imported counts 6 not known 0 24" in page.text
+    assert "Choose a label to see all of its numbers." in page.text
+    assert "r0-pictures" not in page.ids()
+    assert "#r0-pictures" not in [attrs.get("href") for _, attrs in page.tags]
+
+
+def test_a_deranged_bank_says_what_unrelated_means(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    facts = replace(inputs.facts, bank="bank b; unrelated contexts of other roles (deranged)")
+
+    text = page_of(replace(inputs, facts=facts)).text
+
+    assert "CA-U with a place or activity of another role" in text
+    assert "Prompts bank b; unrelated contexts of other roles (deranged)" in text

@@ -113,7 +113,7 @@ def headline(basis: Basis) -> str:
         "few": f"Too few roles ({basis.roles}) to say whether people are presented differently",
         "no_interval": "No interval: whether people are presented differently cannot be said",
         "no_people": "Nothing can be said about how people are presented",
-        "pooled_only": "No number within roles: how a role's pictures change cannot be said",
+        "pooled_only": "Nothing can be said about changes within a role",
     }[found]
 
 
@@ -148,7 +148,7 @@ def support(basis: Basis) -> tuple[str, ...]:
     """What the leading number rests on: resampled roles, and the answers that were read."""
     asked = sum(found.asked for found in basis.answers.values())
     if basis.lead is None:
-        return (f"{_missing(basis, asked)}.",) if asked else ()
+        return (f"{_missing(basis, asked)}.",) if asked and basis.within_roles else ()
     if _interval(basis):
         parts = [f"{basis.level} interval from resampling {_roles(basis.roles)}"]
     elif basis.bootstrap == 0:

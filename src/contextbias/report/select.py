@@ -59,6 +59,8 @@ Index = dict[tuple[Any, ...], Number]
 
 def of_reader(estimates: pl.DataFrame, reader: str) -> pl.DataFrame:
     """Rows of one reader; readers are never mixed."""
+    if estimates["reader"].n_unique() == 1 and estimates["reader"][0] == reader:
+        return estimates  # millions of rows need not be copied
     return estimates.filter(pl.col("reader") == reader)
 
 

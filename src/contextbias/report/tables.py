@@ -32,23 +32,31 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     labels, ``associations.csv`` one row a reader, generator, role, dimension and label,
     ``shares.csv`` the shares of verdicts, ``dependence.csv`` correlations and design effects,
     ``representation.csv`` comparisons with reference shares, ``bounds.csv`` bounds over missing
-    images, ``missing.csv`` reasons by cell, ``images.csv`` images by cell, ``contexts.csv``
-    distinct contexts, and ``planted.csv`` the truth of a simulated study. The paper's own tables
-    are in paper_tables.py.
+    images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``images.csv`` images by
+    cell, ``contexts.csv`` distinct contexts, and ``planted.csv`` the truth of a simulated study.
+    The paper's own tables are in paper_tables.py.
     """
     planted = pl.col("reader") == PLANTED
-    read = estimates.filter(~planted)
+    read = estimates.filter(~planted) if (estimates["reader"] == PLANTED).any() else estimates
+    frames = _frames(read) | {"planted.csv": estimates.filter(planted).drop("reader")}
+    frames |= paper_tables(read)
+    return {
+        name: frame.write_csv().encode() for name, frame in frames.items() if not frame.is_empty()
+    }
+
+
+def _frames(read: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Tables of what was read, by file name."""
     name = pl.col("estimand")
     intensity = name.str.starts_with("bi_") & ~name.str.contains("_bounds")
-    frames = {
+    verdicts = name.str.contains("^share_(invariant|inconclusive|shifted)")
+    return {
         "bias_intensity.csv": read.filter(intensity).select(_BI),
         "dimensions.csv": _dimensions(read),
         "label_counts.csv": _selected(read, "label_count", ("generator", "cohort", "dimension")),
         "associations.csv": _associations(read),
         "mean_ccs.csv": _mean_ccs(read),
-        "shares.csv": read.filter(
-            name.str.contains("^share_(invariant|inconclusive|shifted)")
-        ).select(
+        "shares.csv": read.filter(verdicts).select(
             "estimand", "reader", "generator", "cohort", "preset", "point", "n", "n_missing", "note"
         ),
         "dependence.csv": _named(
@@ -62,17 +70,19 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
         "bounds.csv": _named(
             read, ("bi_pooled_bounds",), ("generator", "cohort", "dimension", "contrast")
         ),
-        "missing.csv": _selected(
-            read, "missing", ("generator", "condition", "cohort", "dimension", "label")
-        ).rename({"label": "reason", "point": "images_missing", "n": "images"}),
+        "missing.csv": _reasons(read, "missing", ("generator", "condition")),
+        "missing_by_role.csv": _reasons(
+            read, "missing_by_role", ("generator", "role", "condition")
+        ),
         "images.csv": _selected(read, "images", ("generator", "role", "condition")),
         "contexts.csv": _selected(read, "distinct_contexts", ("generator", "condition")),
-        "planted.csv": estimates.filter(planted).drop("reader"),
-        **paper_tables(read),
     }
-    return {
-        name: frame.write_csv().encode() for name, frame in frames.items() if not frame.is_empty()
-    }
+
+
+def _reasons(frame: pl.DataFrame, estimand: str, keys: tuple[str, ...]) -> pl.DataFrame:
+    """Images without an answer, by reason."""
+    rows = _selected(frame, estimand, (*keys, "cohort", "dimension", "label"))
+    return rows.rename({"label": "reason", "point": "images_missing", "n": "images"})
 
 
 def _named(frame: pl.DataFrame, estimands: tuple[str, ...], keys: tuple[str, ...]) -> pl.DataFrame:

@@ -17,8 +17,7 @@ const columnsOf = (table) => {
     ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: compared ? vocabulary.conditions[condition] : "Share", hint: compared ? vocabulary.conditionWords[vocabulary.conditions[condition]] : null, wide: true, ...prevalence(c) })),
     { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
     { id: "trend", title: "Trend", skip: !compared, draws: true },
-    { id: "range", title: "Range", hint: "percentage points", ...number(table, "range", (v) => fixed(v, 1)) },
-    { id: "chance", title: "By chance", hint: "the range that chance alone gives, in percentage points", ...number(table, "chance", (v) => fixed(v, 1)) },
+    { id: "range", title: "Range", hint: "in percentage points; in brackets, the range that chance alone gives", ...number(table, "range", (v) => fixed(v, 1)), text: (k) => ranged(table, k) },
     { id: "ccs", title: "CCS", ...number(table, "ccs", (v) => fixed(v, 1)) },
     { id: "p", title: "p", hint: "of chi-squared, images taken as independent", ...number(table, "p", pValue) },
     { id: "clustered", title: "p, contexts", hint: "allows for pictures of one context being alike", ...number(table, "clustered", pValue) },
@@ -34,12 +33,17 @@ const columnsOf = (table) => {
 const support = (table, last, k) => table.prevalence[last].n[k] ?? table.prevalence[0].n[k];
 const between = (numbers, k) => (valueAt(numbers.low, k) === null ? DASH : `${fixed(100 * numbers.low[k], 1)}–${fixed(100 * numbers.high[k], 1)}`);
 
+const ranged = (table, k) => {
+  const chance = valueAt(table.chance, k);
+  return fixed(valueAt(table.range, k), 1) + (chance === null ? "" : ` (${fixed(chance, 1)})`);
+};
+
 const trend = (table, k) => {
-  const svg = drawn("svg", { class: "trend", width: 58, height: 22, viewBox: "0 0 58 22", "aria-hidden": "true" });
+  const svg = drawn("svg", { class: "trend", width: 50, height: 22, viewBox: "0 0 50 22", "aria-hidden": "true" });
   svg.style.setProperty("--dot", `var(--${vocabulary.cohorts[table.d[k]] || "ink"})`);
-  for (const y of [2, 20]) svg.append(drawn("line", { x1: 2, x2: 56, y1: y, y2: y }));
+  for (const y of [2, 20]) svg.append(drawn("line", { x1: 2, x2: 48, y1: y, y2: y }));
   const points = table.conditions
-    .map((_, c) => [6 + (c * 46) / (table.conditions.length - 1), valueAt(table.prevalence[c].p, k)])
+    .map((_, c) => [6 + (c * 38) / (table.conditions.length - 1), valueAt(table.prevalence[c].p, k)])
     .filter(([, p]) => p !== null)
     .map(([x, p]) => [x, 20 - 18 * p]);
   svg.append(drawn("path", { d: points.map(([x, y], n) => `${n ? "L" : "M"}${x},${y}`).join("") }));
@@ -81,6 +85,8 @@ const associations = (box, reader) => {
     everyCohort.hidden = !filters.cohort();
     sorter.update();
     status.textContent = `${state.rows.length} of ${table.all} labels${state.rows.length ? `; rows ${from + 1} to ${to}` : ""}${filters.cohort() ? `; cohort ${filters.cohort()} only` : ""}`;
+    const rest = table.g.length < table.all ? `; this page has the ${table.g.length} seen most, tables/associations.csv has all` : "";
+    status.textContent += rest;
     pager.update(state.page, Math.ceil(state.rows.length / PAGE_SIZE));
     heads.forEach((element, c) => {
       if (columns[c].draws) return;
