@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 from PIL import Image
+from tests.report.made_sections import section_rows
 
 from contextbias.report import ReportInputs, RunFacts
 from contextbias.tables import (
@@ -65,6 +66,7 @@ class StudyMaker:
     budget: int = 12_000_000
     backend: str = "simulated"
     broken: bool = True
+    sections: bool = False
 
     def inputs(self) -> ReportInputs:
         """Everything that the report takes."""
@@ -195,6 +197,9 @@ class StudyMaker:
             yield from self._shares()
         if reader == "planted":
             return
+        if self.sections:
+            cell = {"cohort": "people", "dimension": "gender_presentation", "label": "female"}
+            yield from section_rows(self.generators, self.roles, self.conditions, cell)
         asked = self.conditions if len(self.conditions) > 1 else ()
         for g, c in itertools.product(self.generators, asked):
             contexts = 0.0 if c == "CF" else float(self.prompts_each)

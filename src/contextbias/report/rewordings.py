@@ -40,7 +40,7 @@ HEADER = (
     ("Mean p", "robust_p_mean", "supported"),
     ("Robust", "share_robust", "all"),
     ("Pairs", "n", "all"),
-    ("Robust by the leave-one-out sum", "share_robust_leave_one_out", "all"),
+    ("Leave-one-out", "share_robust_leave_one_out", "all"),
     ("Mean prevalence", "robust_prevalence_mean", "all"),
 )
 """Title, estimand and support of each column."""
