@@ -198,7 +198,7 @@ class _Pass:
             return
         changed = (np.diff(image) != 0) | (np.diff(reader) != 0) | (np.diff(dimension) != 0)
         first = np.flatnonzero(np.concatenate([[True], changed]))
-        answer = np.repeat(np.arange(len(first)), np.diff([*first, len(image)]))
+        answer = np.repeat(np.arange(len(first)), np.diff(first, append=len(image)))
         where = [prompt[image[first]], reader[first], dimension[first]]
         # One answer makes the dimension read; without one the most prominent person's counts.
         read = np.minimum.reduceat(reason, first) == READ
