@@ -96,8 +96,23 @@ class CanonicaliseSection(_Section):
     """How open-vocabulary answers become labels."""
 
     mapping: str = "pass-through"
-    """``pass-through``: each normalised term is its own label. Or the path of a mapping file,
-    relative to study.toml."""
+    """``pass-through``: each normalised term is its own label. ``table``: terms of one form, and
+    synonyms of the packaged table, become one. ``cluster``: those first, then terms that the
+    sentence encoder finds alike (needs ``contextbias models fetch``). Or the path of a mapping
+    file, relative to study.toml."""
+    threshold: float = Field(default=0.38, gt=0, le=1)
+    """``cluster``: largest mean cosine distance of terms that become one label."""
+    overrides: str | None = Field(default=None, min_length=1)
+    """``table`` and ``cluster``: path of a file of labels by hand (TOML: a table for each
+    dimension, ``"term" = "label"``), relative to study.toml; left out: none."""
+
+    @model_validator(mode="after")
+    def _overrides_have_an_effect(self) -> CanonicaliseSection:
+        if self.overrides is not None and self.mapping not in ("table", "cluster"):
+            raise ValueError(
+                f"overrides has no effect with mapping = {self.mapping!r}; take table or cluster"
+            )
+        return self
 
 
 class MeasureSection(_Section):

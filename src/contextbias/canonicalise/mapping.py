@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,16 @@ from contextbias.ids import content_hash
 from contextbias.schema import CODEBOOK_VERSION, DIMENSIONS
 from contextbias.tables import OK, ReadingRow
 
-_OPEN = tuple(d.name for d in DIMENSIONS.values() if d.is_open)
+OPEN = tuple(d.name for d in DIMENSIONS.values() if d.is_open)
+"""Dimensions with an open vocabulary."""
+
+RULES = {
+    "form": "the label's own words, but for articles, number, spacing, spelling or colour",
+    "table": "a synonym of the label in the packaged table",
+    "cluster": "alike to the sentence encoder",
+    "override": "by the study's own file",
+}
+"""Why a surface form has a label that is not its own spelling."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,12 @@ class LabelMapping:
     """Version of the text normalisation."""
     codebook: str = CODEBOOK_VERSION
     """Codebook version."""
+    rules: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Dimension -> surface form -> what gave it a label other than its own: a key of `RULES`."""
+    made: Mapping[str, Any] = field(default_factory=dict)
+    """What a grouped mapping was made with: ``tables``, ``threshold``, ``encoder``, ``overrides``
+    (versions and hashes; null where not used), and ``terms``, a hash over the terms and all of
+    these: with the same one, the same terms are grouped together."""
 
     def canonical(self, dimension: str, surface: str) -> str:
         """Look one label up.
@@ -47,7 +62,7 @@ class LabelMapping:
             The canonical label. A surface form that the mapping lacks is normalised and looked up
             again, and where that is unknown too, it is its own label.
         """
-        if dimension not in _OPEN:
+        if dimension not in OPEN:
             return surface
         known = self.labels.get(dimension, {})
         if surface in known:
@@ -82,6 +97,8 @@ class LabelMapping:
             method=str(table.get("method", "by hand")),
             normalisation=str(table.get("normalisation", NORMALISATION)),
             codebook=str(table.get("codebook", CODEBOOK_VERSION)),
+            rules=_checked_rules(table.get("rules", {}), where),
+            made=_checked_made(table.get("made", {}), where),
         )
         if table.get("hash", found.content_hash) != found.content_hash:
             raise InputError(
@@ -92,14 +109,20 @@ class LabelMapping:
         return found
 
     def _content(self) -> dict[str, Any]:
+        made = {"made": dict(sorted(self.made.items()))} if self.made else {}
+        rules = {"rules": _sorted(self.rules)} if self.rules else {}
         return {
             "method": self.method,
             "normalisation": self.normalisation,
             "codebook": self.codebook,
-            "labels": {
-                name: dict(sorted(self.labels[name].items())) for name in sorted(self.labels)
-            },
+            **made,
+            "labels": _sorted(self.labels),
+            **rules,
         }
+
+
+def _sorted(table: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    return {name: dict(sorted(table[name].items())) for name in sorted(table)}
 
 
 def pass_through(readings: Iterable[ReadingRow]) -> LabelMapping:
@@ -111,10 +134,10 @@ def pass_through(readings: Iterable[ReadingRow]) -> LabelMapping:
     surfaces: dict[str, set[str]] = defaultdict(set)
     for reading in readings:
         if reading.status == OK and reading.record is not None:
-            for name in _OPEN:
-                surfaces[name].update(_surfaces(name, reading.record))
+            for name in OPEN:
+                surfaces[name].update(surfaces_of(name, reading.record))
     return LabelMapping(
-        {name: {text: normalise(text) for text in sorted(surfaces[name])} for name in _OPEN}
+        {name: {text: normalise(text) for text in sorted(surfaces[name])} for name in OPEN}
     )
 
 
@@ -143,7 +166,8 @@ def canonical_planted(planted: pl.DataFrame, mapping: LabelMapping) -> pl.DataFr
     )  # fmt: skip
 
 
-def _surfaces(name: str, record: Mapping[str, Any]) -> Iterable[str]:
+def surfaces_of(name: str, record: Mapping[str, Any]) -> Iterable[str]:
+    """Every answer of a record to the open question `name`, as often as it is given."""
     dimension = DIMENSIONS[name]
     holders = record["people"] if dimension.per_person else [record[dimension.cohort]]
     for holder in holders:
@@ -165,12 +189,27 @@ def _checked_labels(labels: object, where: str) -> dict[str, dict[str, str]]:
     if not isinstance(labels, dict):
         raise InputError(f"{where} has no object `labels`", "write dimension -> surface -> label")
     for name, pairs in labels.items():
-        if name not in _OPEN:
-            hint = nearest(name, list(_OPEN))
+        if name not in OPEN:
+            hint = nearest(name, list(OPEN))
             raise InputError(
                 f"{where} maps the dimension {name!r}, which has no open vocabulary",
-                hint or f"only {', '.join(_OPEN)} can be mapped",
+                hint or f"only {', '.join(OPEN)} can be mapped",
             )
         if not isinstance(pairs, dict) or not all(isinstance(v, str) for v in pairs.values()):
             raise InputError(f"{where}: {name} is not surface -> label", "both have to be texts")
     return labels
+
+
+def _checked_rules(rules: object, where: str) -> dict[str, dict[str, str]]:
+    if not isinstance(rules, dict) or not all(isinstance(pairs, dict) for pairs in rules.values()):
+        raise InputError(f"{where}: rules is not dimension -> surface -> rule", "leave rules out")
+    return {
+        str(name): {str(surface): str(rule) for surface, rule in pairs.items()}
+        for name, pairs in rules.items()
+    }
+
+
+def _checked_made(made: object, where: str) -> dict[str, Any]:
+    if not isinstance(made, dict):
+        raise InputError(f"{where}: made is not an object", "leave made out")
+    return {str(key): value for key, value in made.items()}

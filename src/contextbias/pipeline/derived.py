@@ -9,8 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from contextbias import __version__
-from contextbias.errors import ConfigError, InputError, nearest
+from contextbias.errors import InputError, nearest
 from contextbias.ids import content_hash
+from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.selection import Wanted
 from contextbias.schema import CODEBOOK_VERSION
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from contextbias.canonicalise import LabelMapping
 
 
-def canonicalise(wanted: Wanted, _: Options) -> Done:
+def canonicalise(wanted: Wanted, options: Options) -> Done:
     """Turn readings into attributes, and counted answers into label counts.
 
     Raises:
@@ -36,7 +37,7 @@ def canonicalise(wanted: Wanted, _: Options) -> Done:
     readings = wanted.readings(images)
     if not readings and not study.counts()["frequencies"]:
         raise InputError(f"{study.root} has no reading", "run the extract stage first")
-    mapping = _mapping(study, readings)
+    mapping = mapping_of(study, readings, options.progress.say)
     counted = _label_counts(study, mapping)
     fingerprint = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
     if study.fingerprint("attributes") == fingerprint:
@@ -45,6 +46,7 @@ def canonicalise(wanted: Wanted, _: Options) -> Done:
         return Done("canonicalise", counted, f"{counted:,} counted answers")
     frame = to_attributes(images, readings, list(wanted.reader_rows.values()), mapping)
     _refuse_edited(study)
+    say_changes(study, mapping, options.progress.say)
     study.write_attributes(frame, fingerprint, mapping.to_json())
     note = f"{frame.height:,} facts" + (f", {counted:,} counted answers" if counted else "")
     return Done("canonicalise", frame.height + counted, note)
@@ -68,25 +70,6 @@ def _label_counts_fingerprint(study: Study, mapping: str) -> str | None:
     if not rows:
         return None
     return content_hash(["label_counts", __version__, CODEBOOK_VERSION, mapping, rows])
-
-
-def _mapping(study: Study, readings: list[ReadingRow]) -> LabelMapping:
-    from contextbias.canonicalise import LabelMapping, pass_through
-
-    name = study.config.canonicalise.mapping
-    if name == "pass-through":
-        return pass_through(readings)
-    path = study.root / name
-    if not path.is_file():
-        raise ConfigError(f"canonicalise.mapping: there is no file {path}", "correct the path")
-    mapping = LabelMapping.from_json(path.read_bytes(), where=str(path))
-    if mapping.codebook != CODEBOOK_VERSION:
-        raise ConfigError(
-            f"canonicalise.mapping: {path} is of codebook {mapping.codebook!r}, and this version "
-            f"has {CODEBOOK_VERSION!r}",
-            "make the mapping anew, or correct its line `codebook` if its labels are the same",
-        )
-    return mapping
 
 
 def _refuse_edited(study: Study) -> None:
@@ -265,7 +248,9 @@ def _is_current(wanted: Wanted) -> bool:
     """Whether the attributes are what canonicalise would make now."""
     images = wanted.images()
     readings = wanted.readings(images)
-    mapping = _mapping(wanted.study, readings)
+    mapping = known_mapping(wanted.study, readings)
+    if mapping is None:
+        return False
     now = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
     counted = _label_counts_fingerprint(wanted.study, mapping.content_hash)
     return (wanted.study.fingerprint("attributes"), wanted.study.fingerprint("label_counts")) == (

@@ -1,0 +1,134 @@
+"""Which mapping a study's labels come from: by spelling, grouped, or a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from contextbias.errors import ConfigError, InputError, MissingPart
+from contextbias.files import unreadable
+from contextbias.store import MAPPING_FILE, Study
+from contextbias.tables import ReadingRow
+
+if TYPE_CHECKING:
+    from contextbias.canonicalise import Grouping, LabelMapping
+    from contextbias.canonicalise.encoder import Encoder
+
+_SHOWN_CHANGES = 5
+
+
+def mapping_of(
+    study: Study, readings: Sequence[ReadingRow], say: Callable[[str], None]
+) -> LabelMapping:
+    """The mapping that study.toml asks for.
+
+    Terms are grouped anew only when there are others, or other settings, than those of the mapping
+    that lies in the study.
+
+    Raises:
+        ConfigError: It names a file that is not there.
+        InputError: A file of mappings or overrides is wrong.
+        MissingPart: ``cluster``, and the encoder's weights or onnxruntime are missing.
+    """
+    from contextbias.canonicalise import group_labels, vocabulary_of
+
+    grouping = _grouping(study)
+    if grouping is None:
+        return _ungrouped(study, readings)
+    vocabulary = vocabulary_of(readings, study.frequencies())
+    number = sum(len(terms) for terms in vocabulary.values())
+    encoder = cache(lambda: _encoder(number, say))
+    return group_labels(vocabulary, grouping, encoder, known=_last(study))
+
+
+def known_mapping(study: Study, readings: Sequence[ReadingRow]) -> LabelMapping | None:
+    """The mapping that study.toml asks for, if it is known without grouping terms; else None."""
+    from contextbias.canonicalise import group_labels, vocabulary_of
+
+    grouping = _grouping(study)
+    if grouping is None:
+        return _ungrouped(study, readings)
+    vocabulary, last = vocabulary_of(readings, study.frequencies()), _last(study)
+    if last is None or last.made != grouping.made(vocabulary):
+        return None
+    return group_labels(vocabulary, grouping, known=last)
+
+
+def say_changes(study: Study, mapping: LabelMapping, say: Callable[[str], None]) -> None:
+    """Say how many labels there are, and which terms had another one before."""
+    from contextbias.canonicalise import changes
+
+    if not mapping.made:
+        return
+    terms = sum(len(pairs) for pairs in mapping.labels.values())
+    labels = sum(len(set(pairs.values())) for pairs in mapping.labels.values())
+    rules = Counter(rule for pairs in mapping.rules.values() for rule in pairs.values())
+    by = ", ".join(f"{number:,} by {rule}" for rule, number in sorted(rules.items()))
+    say(f"{terms:,} terms are {labels:,} labels" + (f" ({by})" if by else ""))
+    before = _last(study)
+    if before is None or not before.made:
+        return
+    found = [c for c in changes(before, mapping) if c.before is not None and c.after is not None]
+    for change in found[:_SHOWN_CHANGES]:
+        say(f"{change.dimension}: {change.term!r} was {change.before!r}, is {change.after!r}")
+    if len(found) > _SHOWN_CHANGES:
+        say(f"and {len(found) - _SHOWN_CHANGES:,} more terms have another label than before")
+
+
+def _grouping(study: Study) -> Grouping | None:
+    from contextbias.canonicalise import CLUSTER, TABLE, Grouping, read_overrides
+    from contextbias.canonicalise.encoder import encoder_name
+
+    section = study.config.canonicalise
+    if section.mapping not in (TABLE, CLUSTER):
+        return None
+    overrides = {}
+    if section.overrides is not None:
+        path = study.root / section.overrides
+        try:
+            overrides = read_overrides(path.read_bytes(), where=str(path))
+        except OSError as error:
+            raise unreadable(path, error) from None
+    return Grouping(
+        method=section.mapping,
+        threshold=section.threshold,
+        overrides=overrides,
+        encoder=encoder_name(),
+    )
+
+
+def _ungrouped(study: Study, readings: Sequence[ReadingRow]) -> LabelMapping:
+    from contextbias.canonicalise import LabelMapping, pass_through
+
+    name = study.config.canonicalise.mapping
+    if name == "pass-through":
+        return pass_through(readings)
+    path = study.root / name
+    if not path.is_file():
+        raise ConfigError(f"canonicalise.mapping: there is no file {path}", "correct the path")
+    return LabelMapping.from_json(path.read_bytes(), where=str(path))
+
+
+def _encoder(number: int, say: Callable[[str], None]) -> Encoder:
+    from contextbias.canonicalise.encoder import MiniLM
+
+    say(f"grouping {number:,} terms")
+    try:
+        return MiniLM()
+    except MissingPart as error:
+        raise MissingPart(
+            error.problem, f'{error.fix}; or take mapping = "table", which needs no weights'
+        ) from None
+
+
+def _last(study: Study) -> LabelMapping | None:
+    """The mapping that lies in the study; None where there is none, or none that can be read."""
+    from contextbias.canonicalise import LabelMapping
+
+    data = study.mapping()
+    try:
+        return None if data is None else LabelMapping.from_json(data, where=MAPPING_FILE)
+    except InputError:
+        return None  # the stage refuses to write over it
