@@ -17,6 +17,7 @@ from contextbias.weights import (
     weights_folder,
 )
 
+LICENCE = b"Do what you like."
 CONTENT = {"one": b"first weights", "two": b"second weights"}
 
 
@@ -36,7 +37,8 @@ def _weight(name: str) -> WeightFile:
         size=len(CONTENT[name]),
         sha256=hashlib.sha256(CONTENT[name]).hexdigest(),
         licence="MIT",
-        licence_source="this test",
+        licence_file="fake_models-1.2.3.dist-info/LICENSE",
+        licence_sha256=hashlib.sha256(LICENCE).hexdigest(),
     )
 
 
@@ -65,6 +67,7 @@ def publish(
             b"Requires-Dist: something-huge\n",
             f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
             f"{info}/RECORD": b"",
+            f"{info}/LICENSE": LICENCE,
             **members,
         }
         with zipfile.ZipFile(index / "fake_models-1.2.3-py3-none-any.whl", "w") as archive:
@@ -202,7 +205,8 @@ def test_the_table_is_complete() -> None:
         assert int(row.sha256, 16) > 0
         assert row.size > 0
         assert row.licence in {"MIT", "CC0-1.0", "Apache-2.0"}
-        assert row.licence_source
+        assert row.licence_file
+        assert len(row.licence_sha256) == 64
         assert "/" not in row.file
 
 

