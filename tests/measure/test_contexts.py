@@ -32,7 +32,9 @@ def facts(**prompts: list[str]) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def contexts(attributes: pl.DataFrame, prompts: pl.DataFrame | None = PROMPTS) -> list[tuple[object, ...]]:
+def contexts(
+    attributes: pl.DataFrame, prompts: pl.DataFrame | None = PROMPTS
+) -> list[tuple[object, ...]]:
     rows = measure(attributes, bootstrap=0, prompts=prompts)
     found = rows.filter(pl.col("estimand") == "distinct_contexts").sort("condition")
     return found.select("condition", "point", "n", "n_missing").rows()
