@@ -33,7 +33,7 @@ perf: $(VENV)/dev.ready
 
 # New pins from pyproject.toml; needs `uv` on the path.
 lock:
-	uv pip compile pyproject.toml --extra local --group build --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra local --extra encoder --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header --quiet -o requirements/run.lock
 	uv pip compile pyproject.toml --all-extras --group dev --group build --universal \
 	  --python-version 3.11 --constraint requirements/run.lock \

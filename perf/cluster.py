@@ -18,7 +18,6 @@ from contextbias.canonicalise.cluster import average_link
 from contextbias.canonicalise.encoder import MiniLM
 from contextbias.canonicalise.grouping import Grouping, group_labels
 from contextbias.canonicalise.terms import kept_apart, starting_groups, terms
-from contextbias.canonicalise.text import normalise
 
 MODIFIERS = [
     "white",

@@ -21,6 +21,7 @@ from contextbias.cli import (
     doctor,
     imports,
     init,
+    labels,
     models,
     plan,
     run,
@@ -72,6 +73,7 @@ app.command(rich_help_panel=_STUDY)(status.status)
 app.command(rich_help_panel=_STUDY)(run.generate)
 app.command(rich_help_panel=_STUDY)(run.extract)
 app.command(rich_help_panel=_STUDY)(run.canonicalise)
+app.command(rich_help_panel=_STUDY)(labels.labels)
 app.command(rich_help_panel=_STUDY)(run.measure)
 app.command(rich_help_panel=_STUDY)(run.report)
 app.command(rich_help_panel=_STUDY)(specifications.specifications)

@@ -1,0 +1,81 @@
+"""`contextbias labels`: which terms became which label, and what another mapping makes of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextbias.cli.run import StudyFolder
+
+if TYPE_CHECKING:
+    from contextbias.canonicalise import LabelMapping
+
+Diff = Annotated[
+    Path | None,
+    typer.Option(
+        "--diff",
+        metavar="OTHER",
+        help="Another study, or a mapping file: print only the terms that it treats differently.",
+        show_default=False,
+    ),
+]
+Every = Annotated[
+    bool, typer.Option("--all", help="Also terms that are their own label, alone under it.")
+]
+
+
+def labels(study: StudyFolder, other: Diff = None, every: Every = False) -> None:
+    """Show what canonicalise made of the terms of open vocabularies, as CSV.
+
+    One row a term: its dimension, its label, and the rule that gave it that label. By default only
+    labels of more than one term are shown. To change a label, name a file of overrides under
+    [canonicalise] in study.toml.
+    """
+    import csv
+
+    from contextbias.canonicalise import changes
+
+    mapping = _mapping_in(study)
+    write = csv.writer(sys.stdout, lineterminator="\n").writerow
+    if other is not None:
+        write(("dimension", "term", "label", "other"))
+        for change in changes(mapping, _mapping_in(other)):
+            write((change.dimension, change.term, change.before, change.after))
+        return
+    write(("dimension", "label", "term", "rule"))
+    for row in _rows(mapping, every=every):
+        write(row)
+
+
+def _rows(mapping: LabelMapping, *, every: bool) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for name, pairs in mapping.labels.items():
+        rules = mapping.rules.get(name, {})
+        shared = {label for term, label in pairs.items() if term != label}
+        for term, label in pairs.items():
+            if every or label in shared:
+                spelling = "spelling" if term != label else ""
+                rows.append((name, label, term, rules.get(term, spelling)))
+    return sorted(rows)
+
+
+def _mapping_in(place: Path) -> LabelMapping:
+    """The mapping of a study folder, or of a file."""
+    from contextbias.canonicalise import LabelMapping
+    from contextbias.errors import InputError
+    from contextbias.files import unreadable
+    from contextbias.store import MAPPING_FILE, Study
+
+    if place.is_file():
+        try:
+            return LabelMapping.from_json(place.read_bytes(), where=str(place))
+        except OSError as error:
+            raise unreadable(place, error) from None
+    with Study.open(place) as study:
+        data = study.mapping()
+    if data is None:
+        raise InputError(f"{place} has no labels", "run the canonicalise stage first")
+    return LabelMapping.from_json(data, where=str(place / MAPPING_FILE))
