@@ -181,19 +181,23 @@ def terms() -> Terms:
         bare,
         same=same,
         leading={scope: [normalise(n[0]) for n in sets] for scope, sets in table["same"].items()},
-        families=tuple(_family(bare, entry) for entry in table["distinct"]),
+        families=_families(bare, table["distinct"]),
     )
 
 
-def _family(bare: Terms, entry: dict[str, Any]) -> Family:
-    is_beginning = "beginning" in entry
-    classes = entry["beginning" if is_beginning else "ending"]
-    numbered = {
-        "".join(bare.form_words(normalise(name))): number
-        for number, names in enumerate(classes)
-        for name in names
-    }
-    return Family(entry["name"], numbered, is_beginning)
+def _families(bare: Terms, entries: Sequence[dict[str, Any]]) -> tuple[Family, ...]:
+    """The families; those that are joined are one."""
+    found: dict[tuple[str, bool], dict[str, int]] = {}
+    for entry in entries:
+        is_beginning = "beginning" in entry
+        classes = found.setdefault((entry.get("joined", entry["name"]), is_beginning), {})
+        for names in entry["beginning" if is_beginning else "ending"]:
+            keys = ["".join(bare.form_words(normalise(name))) for name in names]
+            shared = sorted({classes[key] for key in keys if key in classes})
+            number = shared[0] if shared else 1 + max(classes.values(), default=-1)
+            classes.update({key: number for key, old in classes.items() if old in shared})
+            classes.update(dict.fromkeys(keys, number))
+    return tuple(Family(name, classes, first) for (name, first), classes in found.items())
 
 
 def _leading(name: str, dimension: str) -> str:
