@@ -19,6 +19,9 @@ MEAN = "mean"
 ALL = "all"
 """Condition or cohort that is pooled or averaged over; also the role of images without one."""
 
+ATTRIBUTE_COLUMNS = ("image_id", "reader", "person", "dimension", "label", "missing_reason")
+"""What the page takes of the attributes; a large study has millions of them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
@@ -62,7 +65,7 @@ class ReportInputs:
     estimates: pl.DataFrame
     """Columns of ``tables.EstimateRow``."""
     attributes: pl.DataFrame
-    """Columns of ``tables.AttributeRow``."""
+    """At least the columns `ATTRIBUTE_COLUMNS` of ``tables.AttributeRow``."""
     images: Sequence[ImageRow]
     """Latest attempt of each image; ``path`` absolute."""
     prompts: Sequence[Prompt]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from contextbias import __version__
 from contextbias.errors import StudyError
-from contextbias.report.inputs import ReportInputs, RunFacts
+from contextbias.report.inputs import ATTRIBUTE_COLUMNS, ReportInputs, RunFacts
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.tables import ImageRow, ReaderRow
 
@@ -29,9 +29,10 @@ def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
     Raises:
         StudyError: The study has no estimates yet.
     """
-    estimates, attributes = study.estimates(), study.attributes()
-    if estimates is None or attributes is None:
+    estimates, facts = study.estimates(), study.scan_attributes()
+    if estimates is None or facts is None:
         raise StudyError(f"{study.root} has no estimates yet", "run `contextbias measure` first")
+    attributes = facts.select(ATTRIBUTE_COLUMNS).collect()
     known = set(attributes["image_id"].unique())
     images = [_absolute(i, study.root) for i in study.images() if i.image_id in known]
     asked = {image.prompt_id for image in images}
