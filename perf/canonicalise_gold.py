@@ -1,11 +1,13 @@
 """How well terms are grouped: pairwise precision and recall on the gold pairs, stage by stage.
 
-    python perf/canonicalise_gold.py [--half test] [--errors] [--thresholds]
+    python perf/canonicalise_gold.py [--half train|test|unlisted] [--errors] [--thresholds]
 
 `gold_pairs.csv` has pairs of terms that are one concept or two, by hand. A hash of the pair says
 which half it is in: the training half chose the threshold, the test half is reported. All terms of
 both halves are grouped together, by dimension, as in a study; a pair counts as joined when its
-terms have one label. Needs the weights of the encoder (contextbias models fetch).
+terms have one label. `gold_unlisted.csv` has pairs of terms that the packaged table of synonyms
+lacks, written after the table and before they were first grouped. Needs the weights of the encoder
+(contextbias models fetch).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from contextbias.canonicalise.text import normalise
 from contextbias.config import CanonicaliseSection
 
 GOLD = Path(__file__).parent / "gold_pairs.csv"
+UNLISTED = Path(__file__).parent / "gold_unlisted.csv"
 THRESHOLD = CanonicaliseSection().threshold
 THRESHOLDS = [round(0.20 + 0.02 * step, 2) for step in range(16)]
 Labels = Mapping[str, Mapping[str, int]]
@@ -59,17 +62,24 @@ class Pair:
     first: str
     second: str
     same: bool
+    is_listed: bool = True
 
     @property
     def half(self) -> str:
+        if not self.is_listed:
+            return "unlisted"
         key = "|".join((self.dimension, *sorted((self.first, self.second))))
         return "test" if sha256(key.encode()).digest()[0] % 2 else "train"
 
 
 def pairs() -> list[Pair]:
-    with GOLD.open(encoding="utf-8", newline="") as file:
+    return [*_read(GOLD), *_read(UNLISTED)]
+
+
+def _read(path: Path) -> list[Pair]:
+    with path.open(encoding="utf-8", newline="") as file:
         return [
-            Pair(row["dimension"], row["first"], row["second"], row["same"] == "1")
+            Pair(row["dimension"], row["first"], row["second"], row["same"] == "1", path == GOLD)
             for row in csv.DictReader(file)
         ]
 
@@ -135,7 +145,7 @@ def row(name: str, gold: list[Pair], labels: Labels) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--half", choices=("train", "test"), default="test")
+    parser.add_argument("--half", choices=("train", "test", "unlisted"), default="test")
     parser.add_argument("--errors", action="store_true", help="print the pairs that are wrong")
     parser.add_argument("--thresholds", action="store_true", help="a row for each threshold")
     given = parser.parse_args()
@@ -143,7 +153,7 @@ def main() -> None:
     gold = [pair for pair in every if pair.half == given.half]
     vocabulary = Vocabulary(every)
     stages = BY_THRESHOLD if given.thresholds else STAGES
-    print(f"{len(gold)} pairs of the {given.half} half, {sum(p.same for p in gold)} of one concept")
+    print(f"{len(gold)} pairs ({given.half}), {sum(p.same for p in gold)} of one concept")
     print(f"{'':34}{'precision, %':>19}  {'recall, %':>19}      F1")
     for name, stage in stages.items():
         print(row(name, gold, vocabulary.labels(stage)))
