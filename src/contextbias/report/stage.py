@@ -121,4 +121,4 @@ def _seeds(study: Study) -> str:
         if (study.config.study.seeds == "paired")
         else "other ones for every prompt"
     )
-    return f"{each} images a prompt, seeds {how}"
+    return f"{each} image{'' if each == 1 else 's'} a prompt, seeds {how}"
