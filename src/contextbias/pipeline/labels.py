@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import unreadable
+from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, Study
 from contextbias.tables import ReadingRow
 
@@ -108,7 +109,14 @@ def _ungrouped(study: Study, readings: Sequence[ReadingRow]) -> LabelMapping:
     path = study.root / name
     if not path.is_file():
         raise ConfigError(f"canonicalise.mapping: there is no file {path}", "correct the path")
-    return LabelMapping.from_json(path.read_bytes(), where=str(path))
+    mapping = LabelMapping.from_json(path.read_bytes(), where=str(path))
+    if mapping.codebook != CODEBOOK_VERSION:
+        raise ConfigError(
+            f"canonicalise.mapping: {path} is of codebook {mapping.codebook!r}, and this version "
+            f"has {CODEBOOK_VERSION!r}",
+            "make the mapping anew, or correct its line `codebook` if its labels are the same",
+        )
+    return mapping
 
 
 def _encoder(number: int, say: Callable[[str], None]) -> Encoder:
