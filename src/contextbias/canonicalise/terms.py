@@ -192,12 +192,17 @@ def _families(bare: Terms, entries: Sequence[dict[str, Any]]) -> tuple[Family, .
         is_beginning = "beginning" in entry
         classes = found.setdefault((entry.get("joined", entry["name"]), is_beginning), {})
         for names in entry["beginning" if is_beginning else "ending"]:
-            keys = ["".join(bare.form_words(normalise(name))) for name in names]
+            keys = [_key(bare, name) for name in names]
             shared = sorted({classes[key] for key in keys if key in classes})
             number = shared[0] if shared else 1 + max(classes.values(), default=-1)
             classes.update({key: number for key, old in classes.items() if old in shared})
             classes.update(dict.fromkeys(keys, number))
     return tuple(Family(name, classes, first) for (name, first), classes in found.items())
+
+
+def _key(bare: Terms, name: str) -> str:
+    """Form of a name of the table; ``=`` marks one that is the whole of a term."""
+    return "=" * name.startswith("=") + "".join(bare.form_words(normalise(name)))
 
 
 def _leading(name: str, dimension: str) -> str:
@@ -212,11 +217,13 @@ def _scope(dimension: str) -> str:
 def _class(family: Family, words: list[str], dimension: str) -> int:
     """Class of the longest beginning or ending that the family knows; -1 for none."""
     if family.is_beginning:
-        runs = ("".join(words[:end]) for end in range(len(words), 0, -1))
+        part = words
+        runs = ["".join(words[:end]) for end in range(len(words), 0, -1)]
     else:
-        head = _object(words) if dimension == _ACTIVITIES else _head(words)
-        runs = ("".join(head[begin:]) for begin in range(len(head)))
-    return next((family.classes[run] for run in runs if run in family.classes), -1)
+        part = _object(words) if dimension == _ACTIVITIES else _head(words)
+        runs = ["".join(part[begin:]) for begin in range(len(part))]
+    whole = "=" + "".join(part)
+    return next((family.classes[run] for run in (whole, *runs) if run in family.classes), -1)
 
 
 def _head(words: list[str]) -> list[str]:
