@@ -18,7 +18,6 @@ from contextbias.ids import bytes_sha256
 from contextbias.weights.cache import states, weights_folder
 from contextbias.weights.table import WeightFile
 
-
 _LONGEST_LICENCE = 100_000
 
 

@@ -7,9 +7,11 @@ from PIL import Image
 
 from contextbias.errors import ConfigError, MissingPart
 from contextbias.extract.local import READABLE, LocalReader
+from contextbias.extract.local.networks import MODELS
 from contextbias.extract.protocol import Picture
+from contextbias.generate.drawing import draw
 from contextbias.registry import load_reader
-from contextbias.schema import DIMENSIONS, check_record
+from contextbias.schema import DIMENSIONS, check_record, empty_person, empty_record
 
 
 def _picture(path: Path) -> Picture:
@@ -57,7 +59,8 @@ def test_readable_labels_are_in_the_schema() -> None:
 def test_settings_name_what_decides_the_answers(reader: LocalReader) -> None:
     other = LocalReader({"confidence": 0.8})
     assert reader.settings() != other.settings()
-    assert set(reader.settings()["weights"]) == {"centerface", "age-v1", "gender-v1"}
+    assert set(reader.settings()["weights"]) == set(MODELS)
+    assert set(reader.settings()["readable"]) == set(READABLE)
     assert reader.settings() == LocalReader({}).settings()
 
 
@@ -125,3 +128,48 @@ def _check_agreement(record: Any, raw: dict[str, Any]) -> None:
     for name, value in [*answers.items(), *(p for q in record["people"] for p in q.items())]:
         labels = value if isinstance(value, list) else [value]
         assert set(labels) <= {"unknown", *READABLE.get(name, ())}
+
+
+@pytest.mark.weights
+def test_readable_and_probes_are_part_of_the_fingerprint(
+    reader: LocalReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = reader.settings()
+    monkeypatch.setitem(READABLE, "skin_tone", ("light", "dark"))  # type: ignore[arg-type]
+    assert reader.settings() != before
+    monkeypatch.undo()
+    monkeypatch.setattr("contextbias.extract.local.reader.probes_sha256", lambda: "other")
+    assert reader.settings() != before
+
+
+@pytest.mark.weights
+def test_drawn_people_are_unknown(reader: LocalReader) -> None:
+    # 24 scenes of the simulated generator, drawn people in front of drawn rooms.
+    for seed, garment in enumerate(["t-shirt", "dress", "jacket", "sweater"] * 6):
+        person = {
+            **empty_person(),
+            "clothing_garment": [garment],
+            "gender_presentation": ("female", "male")[seed % 2],
+            "skin_tone": ("light", "medium", "dark")[seed % 3],
+        }
+        record = {**empty_record(), "people": [person]}
+        record["camera"]["framing"] = "tight"
+        drawing = draw(record, setting="office", role="teacher", seed=seed)
+        reading = reader.read(_saved(np.asarray(drawing.convert("RGB"))))
+        assert reading.record is not None
+        for seen in reading.record["people"]:
+            assert set(seen.values()) == {"unknown"}
+
+
+@pytest.mark.weights
+@pytest.mark.shared
+def test_tiny_faces_and_silhouettes_are_unknown(reader: LocalReader, shared: Path) -> None:
+    for path in sorted((shared / "images").glob("*.jpg"))[::4]:
+        scene = Image.open(path).convert("RGB")
+        tiny = np.asarray(scene.resize((scene.width // 16, scene.height // 16)))
+        dark = (np.asarray(scene.convert("L")) > 128).astype(np.uint8) * 255
+        for picture in (tiny, np.repeat(dark[..., None], 3, axis=2)):
+            reading = reader.read(_saved(picture))
+            assert reading.record is not None
+            for person in reading.record["people"]:
+                assert set(person.values()) == {"unknown"}

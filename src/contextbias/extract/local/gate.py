@@ -26,6 +26,10 @@ SKIN_CHROMA = (5.0, 52.0)
 SKIN_HUE = (15.0, 85.0)
 """Hue angle of skin in photographs, in degrees; set on the pictures of docs/local-reader.md."""
 
+DRAWN = "drawn"
+"""Fault of a face that passes all checks here, but that a probe takes for a drawing; see people.py
+and probes.py."""
+
 
 def faults(measures: Measures, *, smallest: float = SMALLEST) -> tuple[str, ...]:
     """Why a face may not be read; empty when it may.

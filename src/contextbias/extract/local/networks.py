@@ -17,7 +17,7 @@ CENTERFACE_OUTPUTS = ("537", "538", "539", "540")
 """Heat map, log size, offset, landmarks."""
 FACE_INPUT = "images"
 """Input of age-v1 and gender-v1: see faces as batches of chips."""
-MODELS = ("centerface", "age-v1", "gender-v1")
+MODELS = ("centerface", "age-v1", "gender-v1", "efficientnet-lite0")
 """Weight files that the reader needs."""
 
 # Errors only: the file's harmless remarks about its inputs would fill a screen.
@@ -25,7 +25,7 @@ _ERRORS_ONLY = 3
 
 
 class Networks:
-    """The three networks of the reader. Running them is safe from several threads.
+    """The networks of the reader. Running them is safe from several threads.
 
     Args:
         folder: Folder of the weight files; None for the default cache.
@@ -42,6 +42,7 @@ class Networks:
         self._centerface = _session(free_shapes(paths["centerface"].read_bytes(), shapes))
         self._age = _session(paths["age-v1"].read_bytes())
         self._gender = _session(paths["gender-v1"].read_bytes())
+        self._backbone = _session(paths["efficientnet-lite0"].read_bytes())
 
     def detect(self, batch: NDArray[np.float32]) -> list[NDArray[np.float32]]:
         """CenterFace: heat map, log size, offset and landmarks of one image (see faces.py)."""
@@ -55,6 +56,10 @@ class Networks:
     def gender(self, chips: NDArray[np.float32]) -> NDArray[np.float32]:
         """Probabilities of female and male, shape (n, 2), of chips of shape (n, 3, 32, 32)."""
         return np.asarray(self._gender.run(None, {FACE_INPUT: chips})[0], dtype=np.float32)
+
+    def look(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
+        """EfficientNet-Lite0's map of pictures, RGB levels (n, 3, side, side); see probes.py."""
+        return np.asarray(self._backbone.run(None, {"images": pictures})[0], dtype=np.float32)
 
 
 def _session(model: bytes) -> onnxruntime.InferenceSession:

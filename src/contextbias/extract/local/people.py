@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,9 +18,10 @@ from contextbias.extract.local.chips import (
     measure,
 )
 from contextbias.extract.local.faces import Face, find_faces, merge
-from contextbias.extract.local.gate import faults
+from contextbias.extract.local.gate import DRAWN, faults
 from contextbias.extract.local.light import white_luminance
 from contextbias.extract.local.pixels import COLOR_SIDE, reduce_to
+from contextbias.extract.local.probes import PARTS, PHOTOGRAPH, ask, probes
 from contextbias.schema import UNKNOWN, empty_person
 
 SEARCH_SIDES = (832, 256)
@@ -29,9 +31,8 @@ AGE_BINS = ((20.0, "young_adult"), (40.0, "middle_aged"), (58.0, "older_adult"))
 """From this mean age on. Below the first the age is unknown: the judged pictures show no child."""
 AGE_MASS = 0.5
 """Probability that the bin of the mean age must have."""
-SKIN_BINS = ((0.0, "dark"), (48.0, "medium"), (66.0, "light"))
-"""From this lightness on, against the picture's own white; set on the pictures of
-docs/local-reader.md. Absolute lightness follows the exposure: in dim pictures nobody was light."""
+QUESTIONS = tuple(name for name in PARTS if name != PHOTOGRAPH)
+"""Dimensions that probes answer, with yes or no."""
 
 _AGES = np.arange(81, dtype=np.float64)
 
@@ -51,6 +52,10 @@ class FaceNetworks(Protocol):
         """Probabilities of female and male."""
         ...
 
+    def look(self, pictures: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The map that the probes weigh."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -66,6 +71,10 @@ class Person:
     """Probability of being presented as male rather than female; None behind the gate."""
     ages: NDArray[np.float64] | None = None
     """Probabilities of the ages 0 to 80; None behind the gate."""
+    photograph: float | None = None
+    """Probability of being a photograph rather than a drawing; None when another check failed."""
+    probed: Mapping[str, float] = field(default_factory=dict)
+    """Probability of yes for each of QUESTIONS; empty behind the gate."""
 
 
 def read_people(
@@ -100,9 +109,13 @@ def _read_face(
     failed = faults(measures, smallest=smallest)
     if failed:
         return Person(face, measures, failed)
+    photograph = ask(PHOTOGRAPH, rgb, face, networks.look)
+    if photograph < probes()[PHOTOGRAPH].confidence:
+        return Person(face, measures, (DRAWN,), photograph=photograph)
     male = float(networks.gender(as_batch(chip, GENDER_SIDE))[:, 1].mean())
     ages = networks.age(as_batch(chip, AGE_SIDE)).astype(np.float64).mean(axis=0)
-    return Person(face, measures, (), male, ages / ages.sum())
+    probed = {name: ask(name, rgb, face, networks.look) for name in QUESTIONS}
+    return Person(face, measures, (), male, ages / ages.sum(), photograph, probed)
 
 
 def answers(person: Person, *, confidence: float) -> dict[str, Any]:
@@ -116,7 +129,8 @@ def answers(person: Person, *, confidence: float) -> dict[str, Any]:
     if person.male is not None and person.ages is not None:
         found["gender_presentation"] = _gender_label(person.male, confidence)
         found["age_range"] = age_label(person.ages)
-        found["skin_tone"] = _bin(person.measures.skin_lightness, SKIN_BINS)
+    for name, yes in person.probed.items():
+        found[name] = _yes_or_no(yes, probes()[name].confidence)
     return found
 
 
@@ -124,6 +138,12 @@ def _gender_label(male: float, confidence: float) -> str:
     if max(male, 1 - male) < confidence:
         return UNKNOWN
     return "male" if male > 0.5 else "female"
+
+
+def _yes_or_no(yes: float, confidence: float) -> str:
+    if max(yes, 1 - yes) < confidence:
+        return UNKNOWN
+    return "yes" if yes > 0.5 else "no"
 
 
 def mean_age(ages: NDArray[np.float64]) -> float:

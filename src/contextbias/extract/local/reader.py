@@ -1,4 +1,4 @@
-"""LocalReader: what pixels and three small networks can tell, and ``unknown`` for the rest."""
+"""LocalReader: what pixels and small networks can tell, and ``unknown`` for the rest."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from contextbias.extract.local.networks import MODELS, Networks
 from contextbias.extract.local.people import Person, answers, mean_age, read_people
 from contextbias.extract.local.pictures import UnreadablePicture, load_rgb
 from contextbias.extract.local.pixels import PixelReading, framing, read_pixels
+from contextbias.extract.local.probes import probes_sha256
 from contextbias.extract.protocol import Picture, RawReading
 from contextbias.forecast import Forecast
 from contextbias.options import Options
 from contextbias.schema import Record, empty_person, empty_record
 from contextbias.weights import require, select
 
-RULES = "1"
+RULES = "2"
 """Version of the reader's rules and thresholds; raised whenever an answer can change."""
 
 READABLE: Mapping[str, tuple[str, ...]] = {
@@ -36,7 +37,8 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     "framing": ("tight", "medium", "wide"),
     "gender_presentation": ("female", "male"),
     "age_range": ("young_adult", "middle_aged", "older_adult"),
-    "skin_tone": ("light", "medium", "dark"),
+    "eyewear_present": ("yes", "no"),
+    "facial_hair_present": ("yes", "no"),
 }
 """Dimensions that the reader answers, and the labels that it can tell apart."""
 
@@ -83,11 +85,13 @@ class LocalReader:
         self._loading = threading.Lock()
 
     def settings(self) -> dict[str, Any]:
-        """Rules, thresholds and hashes of the weights."""
+        """Rules, thresholds, what is answered, and hashes of the probes and the weights."""
         return {
             "rules": RULES,
             "confidence": self._confidence,
             "smallest_face": self._smallest_face,
+            "readable": {name: list(labels) for name, labels in READABLE.items()},
+            "probes": probes_sha256(),
             "weights": {weight.name: weight.sha256 for weight in select(MODELS)},
         }
 
@@ -155,6 +159,7 @@ def _raw(rgb: NDArray[np.uint8], pixels: PixelReading, people: list[Person]) -> 
             "rules": RULES,
             "onnxruntime": onnxruntime.__version__,
             "opencv": cv2.__version__,
+            "probes": probes_sha256()[:12],
             "pillow": PIL.__version__,
             **{weight.name: weight.sha256[:12] for weight in select(MODELS)},
         },
@@ -182,6 +187,8 @@ def _raw_face(person: Person, width: int, height: int) -> dict[str, Any]:
         },
         "male": _rounded(person.male, 3),
         "age": None if person.ages is None else round(mean_age(person.ages), 1),
+        "photograph": _rounded(person.photograph, 3),
+        **{name: round(yes, 3) for name, yes in person.probed.items()},
         "ita": round(seen.ita, 1),
         "skin_lightness": round(seen.skin_lightness, 1),
     }
