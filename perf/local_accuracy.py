@@ -3,9 +3,10 @@
     python perf/local_accuracy.py FOLDER
 
 FOLDER holds pictures and either faces.csv and labels.csv (boxes as fractions, one row a face; depth
-of field, one row a picture) or portraits.csv (one row a picture). An empty cell was not judged. The
-tables give, for each question: right / answered / judged, accuracy among the answers and coverage
-with Wilson 95% intervals, and every wrong answer.
+of field, one row a picture) or portraits.csv (one row a picture). What else was judged of single
+faces is in data/judged_faces.csv. An empty cell was not judged. The tables give, for each question:
+right / answered / judged, accuracy among the answers and coverage with Wilson 95% intervals, and
+every wrong answer.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from contextbias.extract.local.faces import overlap
 from contextbias.extract.protocol import Picture, RawReading
 from contextbias.schema import UNKNOWN
 
+JUDGED = Path(__file__).parent / "data" / "judged_faces.csv"
+DIMENSIONS = ("eyewear_present", "facial_hair_present", "age_range")
 SAME_FACE = 0.5
 """Intersection over union from which a detected face is the judged one."""
 
@@ -105,16 +108,40 @@ def score_portraits(folder: Path, readings: dict[str, RawReading]) -> dict[str, 
     return scores
 
 
+def score_judged(readings: dict[str, RawReading]) -> dict[str, Score]:
+    """Scores against judged_faces.csv, by dimension and generator.
+
+    Only faces that are turned to the viewer were judged there.
+    """
+    scores: dict[str, Score] = {}
+    for row in _rows(JUDGED):
+        if row["picture"] not in readings:
+            continue
+        reading = readings[row["picture"]]
+        person = _matching_person(row, reading)
+        generator = row["picture"].split("_")[0]
+        for name in DIMENSIONS:
+            if row[name]:
+                score = scores.setdefault(f"{name} {generator}", Score())
+                where = f"{row['picture']} face at {row['x0']}, {row['y0']}"
+                score.add(where, row[name], _answer(reading, person, name))
+    return dict(sorted(scores.items()))
+
+
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     with path.open(newline="") as handle:
         yield from csv.DictReader(handle)
 
 
 def _gender(reading: RawReading, person: int | None) -> str:
+    return _answer(reading, person, "gender_presentation")
+
+
+def _answer(reading: RawReading, person: int | None, dimension: str) -> str:
     people = reading.record["people"] if reading.record else []
     if person is None or person >= len(people):
         return UNKNOWN
-    return str(people[person]["gender_presentation"])
+    return str(people[person][dimension])
 
 
 def _matching_person(row: dict[str, str], reading: RawReading) -> int | None:
@@ -134,12 +161,12 @@ def _interval(part: int, whole: int) -> str:
 
 def print_scores(title: str, scores: dict[str, Score]) -> None:
     print(title)
-    print(f"  {'':24}{'right/answered/judged':24}{'accuracy':26}coverage")
+    print(f"  {'':30}{'right/answered/judged':24}{'accuracy':26}coverage")
     for name, score in scores.items():
         counts = f"{score.right}/{score.answered}/{score.judged}"
         accuracy = _interval(score.right, score.answered)
         coverage = _interval(score.answered, score.judged)
-        print(f"  {name:24}{counts:24}{accuracy:26}{coverage}")
+        print(f"  {name:30}{counts:24}{accuracy:26}{coverage}")
         for line in score.wrong:
             print(f"      {line}")
 
@@ -154,6 +181,7 @@ def main() -> None:
         print_scores("gender presentation and depth of field", score_scenes(given.folder, readings))
     if (given.folder / "portraits.csv").exists():
         print_scores("gender presentation", score_portraits(given.folder, readings))
+    print_scores("faces turned to the viewer", score_judged(readings))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,13 @@ def test_scenes(accuracy: ModuleType, shared: Path) -> None:
 
 def test_portraits_of_another_generator(accuracy: ModuleType, shared: Path) -> None:
     folder = shared / "images" / "portraits"
-    scores = accuracy.score_portraits(folder, accuracy.read_folder(folder))
+    readings = accuracy.read_folder(folder)
+    scores = accuracy.score_portraits(folder, readings)
     assert scores["photographs"].accuracy >= 0.95
     assert scores["photographs"].coverage >= 0.6
     assert scores["drawn or nobody"].answered == 0
+    # The probes were trained on the scenes only.
+    judged = accuracy.score_judged(readings)
+    for name in ("eyewear_present sd3", "facial_hair_present sd3"):
+        assert judged[name].accuracy >= 0.95
+        assert judged[name].answered >= 25

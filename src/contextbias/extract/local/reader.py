@@ -43,9 +43,9 @@ READABLE: Mapping[str, tuple[str, ...]] = {
 """Dimensions that the reader answers, and the labels that it can tell apart."""
 
 
-SECONDS = (0.02, 0.145)
-"""Seconds a picture and seconds a megapixel on one core: 0.07 at 512 x 512 and 0.17 at 1024 x 1024,
-20 pictures of the demo each (perf/local_reader.py)."""
+SECONDS = (0.057, 0.149)
+"""Seconds a picture and seconds a megapixel on one core: 0.096 at 512 x 512 and 0.213 at
+1024 x 1024, processor time of the 32 scenes of docs/local-reader.md (perf/local_reader.py)."""
 
 _USUAL = (1024, 1024)  # what most models draw
 
