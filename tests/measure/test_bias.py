@@ -77,7 +77,7 @@ def test_roles_not_read_in_a_condition_are_left_out_at_equal_support() -> None:
     chosen = [rows.filter(estimand="bi_pooled", support="equal") for rows in (both, alone)]
     assert chosen[0]["point"].to_list() == pytest.approx(chosen[1]["point"].to_list())
     of_dimension = chosen[0].filter(pl.col("dimension") == "mood", pl.col("generator") == "g")
-    assert set(of_dimension["note"]) == {"1 role left out"}
+    assert set(of_dimension["note"]) == {"1 of 2 roles left out"}
 
 
 def test_nothing_in_common_is_null_not_zero() -> None:

@@ -159,7 +159,7 @@ def test_a_contrast_is_over_the_roles_that_were_read_in_both() -> None:
         rows += cell("mood", said, role="judge", condition=condition)
     found = intensities(rows).filter(pl.col("generator") == "g", pl.col("dimension") == "mood")
     notes = dict(found.filter(pl.col("contrast").is_not_null()).select("contrast", "note").rows())
-    assert notes["CA-U - CF"] == "1 role left out"
+    assert notes["CA-U - CF"] == "1 of 2 roles left out"
     assert notes["CA-U - CA-R"] is None
     # Without the judge both conditions are alike, so the bounds are even about 0.
     low, high = ends(found, contrast="CA-U - CF")

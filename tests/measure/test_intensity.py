@@ -139,7 +139,7 @@ def test_a_role_without_a_mention_somewhere_is_left_out_of_bi_role_and_counted()
     both, alone = found(together(one([whole, partial]))), found(together(one([whole])))
     for estimand in ("bi_role", "bi_role_miller_madow"):
         np.testing.assert_allclose(both[estimand].values, alone[estimand].values)
-        assert set(both[estimand].notes) == {"1 role left out"}
+        assert set(both[estimand].notes) == {"1 of 2 roles left out"}
         assert set(both[estimand].n) == {1}
 
 
@@ -154,9 +154,11 @@ def test_contrasts_of_pooled_counts_use_the_roles_read_in_both() -> None:
     assert at(both, "CA-U - CA-R") != pytest.approx(at(alone, "CA-U - CA-R"))
     names = [condition or name for condition, name in SLOTS]
     notes = dict(zip(names, both.notes, strict=True))
-    assert notes["CA-U - CF"] == notes["CA-R - CF"] == "1 role left out"
+    assert notes["CA-U - CF"] == notes["CA-R - CF"] == "1 of 2 roles left out"
+    # The second role was not read in CF; the mean over conditions has the most of them.
+    assert notes["CF"] == notes["all"] == "1 of 2 roles left out"
     assert notes["CA-U - CA-R"] is None
-    assert notes["CF"] is None
+    assert notes["CA-U"] is None
     # Images of both conditions, of the role that is compared.
     assert both.n[names.index("CA-U - CF")] == 8
 
@@ -314,6 +316,65 @@ def test_averages_have_equal_weights_all_through() -> None:
     assert levels["g", OVERALL, None].n[0] == 2
     assert levels[MEAN, "scene", None].n[0] == 1
     assert levels["g", OVERALL, None].notes[0] == "2 of 4 cohorts missing"
+    # h has framing only, so that cohorts and dimensions are missing in the mean too.
+    lacking = "1 of 2 generators missing"
+    assert levels[MEAN, "scene", None].notes[0] == lacking
+    assert levels[MEAN, "scene", "mood"].notes[0] == lacking
+    assert levels[MEAN, "camera", None].notes[0] is None
+    assert levels[MEAN, OVERALL, None].notes[0] == (
+        "3 of 4 cohorts missing; 3 of 4 dimensions missing"
+    )
+
+
+def _notes(counts: ReaderCounts, slot: str, **keys: str | None) -> str | None:
+    rows = estimates(counts, replicates=20).filter(
+        pl.coalesce("contrast", "condition") == slot, estimand="bi_pooled", support="raw"
+    )
+    for name, value in keys.items():
+        rows = rows.filter(pl.col(name).eq_missing(pl.lit(value)))
+    note: str | None = rows["note"].item()
+    return note
+
+
+def test_averages_say_what_they_do_not_rest_on() -> None:
+    # Three roles; weather was read of the first only in CA-R, and of nobody in CF.
+    full = one([[[2, 1], [1, 2], [3, 1]]] * 3)
+    some = one([[[0, 0], [1, 2], [3, 1]], *[[[0, 0], [0, 0], [3, 1]]] * 2], dimension="weather")
+    counts = together(full, some)
+    scene = {"generator": "g", "cohort": "scene", "dimension": None}
+    fewer, single = "roles left out in 1 of 2 dimensions", "1 of 2 dimensions on one role"
+    assert _notes(counts, "CF", **scene) == "1 of 2 dimensions missing"
+    assert _notes(counts, "CA-U - CF", **scene) == "1 of 2 dimensions missing"
+    assert _notes(counts, "CA-R", **scene) == f"{fewer}; {single}"
+    assert _notes(counts, "CA-U - CA-R", **scene) == f"{fewer}; {single}"
+    assert _notes(counts, "CA-U", **scene) is None
+    # The same of the overall value and of means over generators.
+    overall = f"3 of 4 cohorts missing; {fewer}; {single}"
+    for generator in ("g", MEAN):
+        keys = {"generator": generator, "cohort": OVERALL, "dimension": None}
+        assert _notes(counts, "CA-U - CA-R", **keys) == overall
+    weather = {"dimension": "weather"}
+    assert _notes(counts, "CF", generator="g", **weather) == "not_defined; 3 of 3 roles left out"
+    assert _notes(counts, "CF", generator=MEAN, **weather) == (
+        "not_defined; 1 of 1 generator missing"
+    )
+    assert _notes(counts, "CA-R", generator=MEAN, **weather) == (
+        "roles left out in 1 of 1 generator"
+    )
+
+
+def test_a_study_of_one_role_does_not_say_so_for_every_dimension() -> None:
+    # There is no interval that a dimension of one role could be silent in.
+    counts = together(one([[[2, 1]] * 3]), one([[[1, 2]] * 3], dimension="weather"))
+    assert _notes(counts, "CF", generator="g", cohort="scene", dimension=None) is None
+
+
+def test_no_row_without_a_point_is_without_a_note() -> None:
+    empty = one([[[0, 0], [1, 2], [3, 1]]], dimension="weather", n=[[3, 3, 4]])
+    rows = estimates(together(one([[[2, 1]] * 3]), empty))
+    silent = rows.filter(pl.col("point").is_null(), pl.col("note").is_null())
+    assert silent.is_empty()
+    assert rows["point"].null_count()
 
 
 def test_a_dimension_not_read_in_a_condition_leaves_that_average_only() -> None:

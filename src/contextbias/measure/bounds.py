@@ -26,6 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import DimensionCounts, ReaderCounts
+from contextbias.measure.caveats import DEGENERATE, joined, left_out
 from contextbias.measure.facts import Integers
 from contextbias.measure.intensity import CONTRASTS, SLOTS, Floats
 from contextbias.measure.levels import MEAN, OVERALL
@@ -164,19 +165,17 @@ def _slots(
         if np.isfinite(pair).all() and present[a] and present[b]:
             ends_of = np.array([pair[0, 0] - pair[1, 1], pair[0, 1] - pair[1, 0]])
             sizes = (int(of.n[both][:, [a, b]].sum()), int(m[both][:, [a, b]].sum()))
-            left_out = int(((of.n[:, a] > 0) | (of.n[:, b] > 0)).sum() - both.sum())
-            yield _slot(of, slot, ends_of, sizes, left_out)
+            with_images = (of.n + of.missing).any(axis=1)
+            roles = int((with_images & ~both).sum()), int(with_images.sum())
+            yield _slot(of, slot, ends_of, sizes, left_out(*roles))
 
 
 def _slot(
-    of: DimensionCounts, slot: int, ends: Floats, sizes: tuple[int, int], left_out: int = 0
+    of: DimensionCounts, slot: int, ends: Floats, sizes: tuple[int, int], note: str | None = None
 ) -> _Slot:
     low, high = (float(end) for end in ends)
-    words = ["degenerate"] if len(of.labels) == 1 else []
-    if left_out:
-        words.append(f"{left_out} role{'s' if left_out > 1 else ''} left out")
-    note = "; ".join(words) or None
-    return _Slot(of.generator, of.cohort, of.dimension, slot, low, high, *sizes, note)
+    words = joined(DEGENERATE if len(of.labels) == 1 else None, note)
+    return _Slot(of.generator, of.cohort, of.dimension, slot, low, high, *sizes, words)
 
 
 def _pairs() -> list[tuple[int, int]]:
@@ -192,7 +191,9 @@ def _condition_bounds(of: DimensionCounts, lost: Integers, roles: NDArray[np.boo
     size = len(of.labels)
     # Without a mention that was read there is no bi_pooled that could be bounded.
     read = (x.sum(axis=-1) > 0)[:, None]
-    ends = np.stack([bias_intensity(found.high, size), bias_intensity(found.low, size)], axis=-1)
+    low, high = bias_intensity(found.high, size), bias_intensity(found.low, size)
+    # Equal but for the order of addition where nothing is missing.
+    ends = np.stack([np.minimum(low, high), high], axis=-1)
     return np.where(read, ends, np.nan)
 
 

@@ -33,6 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts
+from contextbias.measure.caveats import DEGENERATE, joined
+from contextbias.measure.caveats import left_out as words_for
 from contextbias.stats.entropy import (
     bias_intensity,
     effective_labels,
@@ -96,6 +98,8 @@ class Intensity:
     roles: Integers
     """Per slot: roles that the value rests on: those with a mention, the fewest of its conditions.
     Of an average over generators the fewest of its members, of others the most."""
+    left_out: Integers
+    """Per slot: roles with images that the value does not rest on; 0 for averages."""
     notes: tuple[str | None, ...]
     """Per slot."""
 
@@ -225,16 +229,14 @@ def _pooled(counts: DimensionCounts, present: Booleans, weights: Floats) -> Iter
     entropy = pooled_entropy(counts.x, weights)
     read, mentioned = counts.n > 0, counts.x.sum(axis=2) > 0
     n, roles = _slot_totals(counts.n, present), _resting(mentioned, present)
-    notes = _notes(counts, np.zeros(len(SLOTS), dtype=np.int64))
+    left_out = _unread(counts, read, present)
     pairs = {}
     for slot, (a, b) in enumerate(_PLACES, start=_ALL + 1):
         both = read[:, a] & read[:, b]
-        left_out = int((read[:, a] | read[:, b]).sum() - both.sum())
         roles[slot] = (mentioned & both[:, None])[:, [a, b]].sum(axis=0).min()
-        if left_out and present[a] and present[b]:
+        if (read[:, a] | read[:, b]).sum() > both.sum() and present[a] and present[b]:
             pairs[slot] = pooled_entropy(counts.x[both][:, [a, b]], weights[:, both])
             n[slot] = counts.n[both][:, [a, b]].sum()
-            notes[slot] = _joined(notes[slot], _left_out(left_out))
     lost = _slot_totals(counts.missing, present)
     for estimand, form in _forms(len(counts.labels)).items():
         values = by_slot(form(entropy), present)
@@ -242,7 +244,7 @@ def _pooled(counts: DimensionCounts, present: Booleans, weights: Floats) -> Iter
             values[:, slot] = form(pair[:, 0]) - form(pair[:, 1])
         yield Intensity(
             estimand, RAW, counts.generator, counts.cohort, counts.dimension,
-            values, n, lost, roles, tuple(notes),
+            values, n, lost, roles, left_out, _notes(counts, left_out),
         )  # fmt: skip
 
 
@@ -257,15 +259,15 @@ def _pooled_at_equal_support(
     )
     entropy = np.concatenate([point[None], expected_entropies(counts, m, weights[1:])])
     entropy[1:] += point - expected_entropies(counts, m, weights[:1])
-    left_out = int((counts.n + counts.missing).any(axis=1).sum() - used.sum())
+    left_out = np.full(len(SLOTS), _with_images(counts) - used.sum(), dtype=np.int64)
     kept = np.where(used[:, None] & present, m[:, None], 0)
     for estimand, form in _forms(len(counts.labels)).items():
         yield Intensity(
             estimand, EQUAL, counts.generator, counts.cohort, counts.dimension,
             by_slot(form(entropy), present), _slot_totals(kept, present),
             _slot_totals(counts.missing, present),
-            _resting((counts.x.sum(axis=2) > 0) & used[:, None], present),
-            tuple(_notes(counts, np.full(len(SLOTS), left_out, dtype=np.int64))),
+            _resting((counts.x.sum(axis=2) > 0) & used[:, None], present), left_out,
+            _notes(counts, left_out),
         )  # fmt: skip
 
 
@@ -284,13 +286,13 @@ def _averaged(
     weights: Floats,
 ) -> Intensity:
     used = int(np.isfinite(by_role).any(axis=1).sum())
-    left_out = int((counts.n + counts.missing).any(axis=1).sum()) - used
+    left_out = np.full(len(SLOTS), _with_images(counts) - used, dtype=np.int64)
     everywhere = np.full(len(SLOTS), used, dtype=np.int64)
     return Intensity(
         *name, counts.generator, counts.cohort, counts.dimension,
         by_slot(weighted_mean(weights, by_role), present),
-        everywhere, _slot_totals(counts.missing, present), everywhere,
-        tuple(_notes(counts, np.full(len(SLOTS), left_out, dtype=np.int64))),
+        everywhere, _slot_totals(counts.missing, present), everywhere, left_out,
+        _notes(counts, left_out),
     )  # fmt: skip
 
 
@@ -307,16 +309,21 @@ def _resting(mentioned: Booleans, present: Booleans) -> Integers:
     return np.concatenate([total, [total[present].min()], pairs]).astype(np.int64)
 
 
-def _notes(counts: DimensionCounts, left_out: Integers) -> list[str | None]:
-    degenerate = "degenerate" if len(counts.labels) == 1 else None
-    return [_joined(degenerate, _left_out(int(number))) for number in left_out]
+def _with_images(counts: DimensionCounts) -> int:
+    """Roles that have images of any condition."""
+    return int((counts.n + counts.missing).any(axis=1).sum())
 
 
-def _left_out(roles: int) -> str | None:
-    if not roles:
-        return None
-    return f"{roles} role{'s' if roles > 1 else ''} left out"
+def _unread(counts: DimensionCounts, read: Booleans, present: Booleans) -> Integers:
+    """Roles with images that were not read: per condition, in any of them, in any of a pair."""
+    there = np.asarray((counts.n + counts.missing).any(axis=1))
+    unread = there[:, None] & ~read
+    pairs = [unread[:, [a, b]].any(axis=1).sum() for a, b in _PLACES]
+    everywhere = unread[:, present].any(axis=1).sum()
+    return np.array([*unread.sum(axis=0), everywhere, *pairs], dtype=np.int64)
 
 
-def _joined(*notes: str | None) -> str | None:
-    return "; ".join(note for note in notes if note) or None
+def _notes(counts: DimensionCounts, left_out: Integers) -> tuple[str | None, ...]:
+    degenerate = DEGENERATE if len(counts.labels) == 1 else None
+    roles = _with_images(counts)
+    return tuple(joined(degenerate, words_for(int(number), roles)) for number in left_out)

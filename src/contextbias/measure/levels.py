@@ -26,9 +26,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import Integers
+from contextbias.measure.caveats import DEGENERATE, UNDEFINED, Part, average_notes, joined
 from contextbias.measure.intensity import SLOTS, Floats, Intensity
 from contextbias.measure.rows import Run, estimate_frame
-from contextbias.schema import COHORTS
 from contextbias.stats.resample import (
     Interval,
     bca_interval,
@@ -88,10 +88,12 @@ def with_averages(found: Iterable[Intensity]) -> list[Intensity]:
         a cohort, cohorts of an overall value, generators of a mean.
     """
     single = list(found)
+    parts = [_part(each) for each in single]
     if single and not single[0].estimand.startswith("effective_labels"):
-        cohorts = _averages(single, lambda i: (i.generator, i.cohort, None))
-        single += [*cohorts, *_averages(cohorts, lambda i: (i.generator, OVERALL, None))]
-    return [*single, *_averages(single, lambda i: (MEAN, i.cohort, i.dimension))]
+        cohorts = _averages(single, parts, lambda i: (i.generator, i.cohort, None))
+        overall = _averages(cohorts, parts, lambda i: (i.generator, OVERALL, None))
+        single += [*cohorts, *overall]
+    return [*single, *_averages(single, parts, lambda i: (MEAN, i.cohort, i.dimension))]
 
 
 def intensity_frame(
@@ -149,15 +151,36 @@ def _wanted(levels: Sequence[Intensity]) -> dict[str, NDArray[np.bool_]]:
     return found
 
 
-def _averages(members: Sequence[Intensity], key: Callable[[Intensity], _Key]) -> list[Intensity]:
+def _part(found: Intensity) -> Part:
+    return Part(
+        found.generator, found.cohort, str(found.dimension), np.isfinite(found.values[0]),
+        found.left_out, found.roles, DEGENERATE in (found.notes[0] or ""),
+    )  # fmt: skip
+
+
+def _averages(
+    members: Sequence[Intensity], parts: Sequence[Part], key: Callable[[Intensity], _Key]
+) -> list[Intensity]:
     groups: dict[_Key, list[Intensity]] = defaultdict(list)
     for member in members:
         groups[key(member)].append(member)
-    return [_average(names, group) for names, group in groups.items()]
+    every = sorted({part.generator for part in parts})
+    return [_average(names, group, parts, every) for names, group in groups.items()]
 
 
-def _average(names: _Key, members: list[Intensity]) -> Intensity:
+def _average(
+    names: _Key, members: list[Intensity], parts: Sequence[Part], generators: Sequence[str]
+) -> Intensity:
     generator, cohort, dimension = names
+    below = [
+        part
+        for part in parts
+        if generator in (MEAN, part.generator)
+        and cohort in (OVERALL, part.cohort)
+        and dimension in (None, part.dimension)
+    ]
+    over = generators if generator == MEAN else [generator]
+    level = OVERALL if cohort == OVERALL else "cohort" if dimension is None else "dimension"
     stack = np.stack([member.values for member in members])
     defined = np.isfinite(stack[:, :1])
     return Intensity(
@@ -166,7 +189,8 @@ def _average(names: _Key, members: list[Intensity]) -> Intensity:
         n=defined.sum(axis=0)[0],
         n_missing=None,
         roles=_roles(generator, np.stack([member.roles for member in members]), defined[:, 0]),
-        notes=tuple(_note(names, members, slot) for slot in range(len(SLOTS))),
+        left_out=np.zeros(len(SLOTS), dtype=np.int64),
+        notes=average_notes(below, over, level=level),
     )  # fmt: skip
 
 
@@ -176,16 +200,6 @@ def _roles(generator: str, roles: Integers, defined: NDArray[np.bool_]) -> Integ
         return np.asarray(np.where(defined, roles, 0).max(axis=0), dtype=np.int64)
     fewest = np.where(defined, roles, np.iinfo(np.int64).max).min(axis=0)
     return np.asarray(np.where(defined.any(axis=0), fewest, 0), dtype=np.int64)
-
-
-def _note(names: _Key, members: Sequence[Intensity], slot: int) -> str | None:
-    """Cohorts that an overall value lacks, or ``degenerate`` where all of a mean's members are."""
-    generator, cohort, dimension = names
-    lacking = len(COHORTS) - sum(bool(np.isfinite(m.values[0, slot])) for m in members)
-    if cohort == OVERALL and generator != MEAN and lacking:
-        return f"{lacking} of {len(COHORTS)} cohorts missing"
-    degenerate = all("degenerate" in (m.notes[slot] or "") for m in members)
-    return "degenerate" if dimension is not None and degenerate else None
 
 
 def _mean_of_known(stack: Floats) -> Floats:
@@ -221,13 +235,18 @@ def _frame(
         "high": np.where(rest, high[place, slot], np.nan),
         "n": np.array([level.n for level in levels])[place, slot],
         "n_missing": [_at(levels[i].n_missing, j) for i, j in zip(place, slot, strict=True)],
-        "note": [levels[i].notes[j] for i, j in zip(place, slot, strict=True)],
+        "note": [_note(levels[i], j) for i, j in zip(place, slot, strict=True)],
     }
     words = dict.fromkeys((*_KEYS, "condition", "contrast", "method", "note"), pl.String)
     return run.frame(pl.DataFrame(columns, schema_overrides={**words, "n_missing": pl.Int64}))
 
 
 _KEYS = ("estimand", "support", "generator", "cohort", "dimension")
+
+
+def _note(level: Intensity, slot: Any) -> str | None:
+    undefined = None if np.isfinite(level.values[0, slot]) else UNDEFINED
+    return joined(undefined, level.notes[slot])
 
 
 def _at(table: Integers | None, slot: Any) -> int | None:

@@ -201,6 +201,7 @@ def _intensity(
         n=np.concatenate([whole, np.full(len(SLOTS) - len(whole), total)]),
         n_missing=None,
         roles=np.zeros(len(SLOTS), dtype=np.int64),
+        left_out=np.zeros(len(SLOTS), dtype=np.int64),
         notes=("degenerate" if len(cell.labels) == 1 else None,) * len(SLOTS),
     )  # fmt: skip
 
