@@ -180,7 +180,7 @@ def role_intensities(counts: DimensionCounts, present: Booleans) -> RoleValues:
 
 
 def pooled_entropy(x: Integers | Floats, weights: Floats) -> Floats:
-    """Entropy of labels pooled over roles, for every row of weights: one matrix product.
+    """Entropy of labels pooled over roles, for every row of weights.
 
     Args:
         x: Counts, or expected ones, shape (roles, conditions, labels).
@@ -193,14 +193,20 @@ def pooled_entropy(x: Integers | Floats, weights: Floats) -> Floats:
     counted = np.issubdtype(x.dtype, np.integer)
     largest = float(weights.sum(axis=1).max(initial=0)) * float(x.max(initial=0))
     kind: Any = np.float32 if counted and largest < _EXACT else np.float64
-    flat = x.reshape(roles, conditions * labels).astype(kind)
-    narrow = weights.astype(kind)
-    rows = max(1, _CHUNK // max(flat.shape[1], 1))
-    parts = [np.empty((0, conditions))]
-    for i in range(0, len(weights), rows):
-        sums = (narrow[i : i + rows] @ flat).reshape(-1, conditions, labels)
-        parts.append(plug_in_entropy(sums.astype(np.int32) if counted else sums))
-    return np.concatenate(parts)
+    by_role = np.ascontiguousarray(weights.T, dtype=kind)
+    mentions, terms = np.zeros((2, conditions, len(weights)))
+    step = max(1, _CHUNK // max(conditions * len(weights), 1))
+    for i in range(0, labels, step):
+        # Most roles lack most labels of an open vocabulary, so the product is one of sparse counts.
+        # It also runs in one thread: those of BLAS wait for each other longer than they compute.
+        part = x[:, :, i : i + step].transpose(1, 2, 0).astype(kind)
+        product = csr_array(part.reshape(-1, roles)) @ by_role
+        sums = product.reshape(*part.shape[:2], len(weights))
+        mentions += sums.sum(axis=1, dtype=np.float64)
+        terms += x_log_x(sums.astype(np.int64) if counted else sums).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        entropy = np.log(mentions) - terms / mentions
+    return np.where(mentions > 0, np.maximum(entropy, 0.0), np.nan).T
 
 
 def pooled_intensity(x: Integers | Floats, weights: Floats) -> Floats:
