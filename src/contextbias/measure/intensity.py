@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts
 from contextbias.measure.caveats import DEGENERATE, joined
@@ -40,7 +41,7 @@ from contextbias.stats.entropy import (
     effective_labels,
     grassberger_entropy,
     miller_madow_entropy,
-    plug_in_entropy,
+    x_log_x,
 )
 from contextbias.stats.resample import weighted_mean
 from contextbias.stats.subsample import expected_entropy, pooled_subsample_entropy
