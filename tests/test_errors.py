@@ -64,7 +64,7 @@ def test_survives_the_trip_from_a_worker(error: type[ContextBiasError]) -> None:
 
 
 def test_nearest_word() -> None:
-    assert nearest("generater", ["generator", "reader"]) == "did you mean 'generator'"
+    assert nearest("generater", ["generator", "reader"]) == "did you mean 'generator'?"
     assert nearest("zzz", ["generator", "reader"]) == ""
 
 

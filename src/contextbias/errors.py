@@ -23,7 +23,7 @@ class ContextBiasError(Exception):
 
     Args:
         problem: What is wrong and the value seen, one sentence without a final stop.
-        fix: What to do about it, one sentence without a final stop; may be empty.
+        fix: What to do about it, one sentence without a final stop, or a question; may be empty.
     """
 
     exit_code: int = 2
@@ -37,7 +37,8 @@ class ContextBiasError(Exception):
         """One line: the problem, then what to do."""
         if not self.fix:
             return one_line(f"{self.problem}.")
-        return one_line(f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}.")
+        stop = "" if self.fix.endswith("?") else "."
+        return one_line(f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}{stop}")
 
     def __reduce__(self) -> tuple[type[ContextBiasError], tuple[str, str]]:
         """Survive the trip from a worker process."""
@@ -86,8 +87,8 @@ def one_line(text: str) -> str:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Return ``did you mean …`` for the known word nearest to `word`, or an empty string."""
+    """Return ``did you mean …?`` for the known word nearest to `word`, or an empty string."""
     import difflib
 
     match = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
-    return f"did you mean {match[0]!r}" if match else ""
+    return f"did you mean {match[0]!r}?" if match else ""

@@ -88,7 +88,62 @@ def test_faults_of_a_role_point_into_that_role(changed: Changed) -> None:
     bank = load_bank(path)
     overlaps = [fault for fault in check_bank(bank) if fault.rule == "overlap"]
     assert overlaps
-    assert {fault.line for fault in overlaps} == {line_of(path, 'name = "baker"') - 1}
+    role = line_of(path, 'name = "baker"') - 1
+    assert all(f"unrelated to 'baker' (line {role})" in fault.message for fault in overlaps)
+    rows = path.read_text("utf-8").splitlines()
+    for fault in overlaps:  # the line is the everyday context's
+        assert fault.message.split("'")[1] in rows[fault.line - 1]
+
+
+# the words of the shipped bank, what stands there instead, and what [checks] allows of it
+ALLOWED = [
+    ('"talking on the phone"', '"talking on an iPhone"', "iPhone"),
+    ('"buying a vase"', '"buying a blue vase"', "blue vase"),
+    ('"examining a patient"', '"calling a CEO"', "ceo"),
+    ('"framing a wall"', '"framing a Wall"', "Wall"),
+    ('"setting the table"', '"hosting an old man"', "an old man"),
+    ("on a theater stage", "in a theater stage", "theater stage"),
+    ("on a pier", "on pier", "on pier"),
+    ('"reviewing an X-ray"', '"reviewing a X-ray"', "a X-ray"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "phrase"), ALLOWED)
+def test_what_a_bank_allows_is_no_fault(old: str, new: str, phrase: str, changed: Changed) -> None:
+    assert faults(changed((old, new)))
+    allowed = f'[checks]\nallow = ["{phrase}"]\n\n[everyday]\n'
+    assert faults(changed((old, new), ("[everyday]\n", allowed))) == []
+
+
+def test_an_allowed_word_makes_no_overlap(changed: Changed) -> None:
+    new = ("decorating a cake", "talking on the phone")
+    assert {rule for rule, _ in faults(changed(new))} == {"overlap"}
+    allowed = '[checks]\nallow = ["talking on the phone"]\n\n[everyday]\n'
+    assert faults(changed(new, ("[everyday]\n", allowed))) == []
+
+
+def test_only_whole_words_are_allowed(changed: Changed) -> None:
+    new = ('"buying a vase"', '"buying a bluebell"')
+    allowed = '[checks]\nallow = ["blue"]\n\n[everyday]\n'
+    assert faults(changed(new, ("[everyday]\n", allowed))) == [
+        ("allow", "'blue' stands in no context")
+    ]
+
+
+@pytest.mark.parametrize("place", ["on a baseball field", "in an elementary school", "in school"])
+def test_good_places_are_no_fault(place: str, changed: Changed) -> None:
+    assert (
+        faults(
+            changed(
+                ("in a barn", place),
+                (
+                    '"barn"',
+                    f'"{place.removeprefix("on a ").removeprefix("in an ").removeprefix("in ")}"',
+                ),
+            )
+        )
+        == []
+    )
 
 
 def test_faults_come_in_the_order_of_the_lines(changed: Changed) -> None:

@@ -258,7 +258,7 @@ def test_an_axis_of_ones_own(changed: Changed) -> None:
     assert len(built) == 18 + 3 * (4 + 1)
     (rain,) = [p for p in built if p.base == "cf" and p.variant == "weather-in-the-rain"]
     assert (rain.text, rain.prompted) == ("a photo of a nurse in the rain", ("weather",))
-    assert options.label(bank) == "contextbench 1 (weather, lighting)"
+    assert options.label(bank) == f"contextbench 1 {bank.content} (weather, lighting)"
 
 
 def test_an_axis_is_checked_like_any_context(changed: Changed) -> None:
@@ -296,3 +296,15 @@ def test_entries_of_a_bank_without_forms_are_its_roles() -> None:
     roles: tuple[Role, ...] = BANK.roles
     assert BANK.entries == roles
     assert all(role.stem == role.name for role in roles)
+
+
+@pytest.mark.parametrize("phrasing", ["a photo of a", "a photo of an", "a photo of The"])
+def test_a_phrasing_that_ends_in_an_article_is_refused(phrasing: str) -> None:
+    with pytest.raises(BankError, match=r"ends in an article.*[Ww]rite 'a photo of'"):
+        build_prompts(BANK, ["nurse"], BenchOptions(phrasings=(phrasing,)))
+
+
+def test_a_german_phrasing_that_ends_in_an_article_is_refused() -> None:
+    options = BenchOptions(phrasings=("ein Foto von einem",))
+    with pytest.raises(BankError, match=r"[Ww]rite 'ein Foto von'"):
+        build_prompts(load_bank("contextbench-de"), None, options)

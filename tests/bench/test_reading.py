@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,24 @@ def test_a_copy_of_the_shipped_bank_is_the_same_bank(changed: Changed) -> None:
     shipped, mine = load_bank(), load_bank(changed())
     assert replace(mine, source=shipped.source) == shipped
     assert build_prompts(mine) == build_prompts(shipped)
+
+
+def test_a_changed_copy_is_told_from_the_shipped_bank_by_its_label(changed: Changed) -> None:
+    path = changed(("in a barn", "in a new barn"), ('"barn"', '"new barn"'))
+    bank = load_bank(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert bank.label == f"contextbench 1 {digest[:8]}"
+    assert load_bank().label == "contextbench 1"
+    assert build_prompts(bank, ["nurse"])[0].bank == bank.label
+
+
+def test_two_banks_of_one_name_and_version_have_two_labels(changed: Changed) -> None:
+    own = ('name = "contextbench"', 'name = "mine"')
+    one = load_bank(changed(own)).label
+    other = load_bank(changed(own, ("in a barn", "in a new barn"), ('"barn"', '"new barn"'))).label
+    assert one.startswith("mine 1 ")
+    assert other.startswith("mine 1 ")
+    assert one != other
 
 
 def test_places_and_activities_are_taken_apart() -> None:

@@ -115,7 +115,7 @@ def test_roles_that_the_study_lacks(study: Path) -> None:
     (study / "shares.csv").write_text(HEADER + "nurce,gender_presentation,female,0.1\n")
     with pytest.raises(InputError) as caught:
         measure(study)
-    assert caught.value.fix == "did you mean 'nurse'"
+    assert caught.value.fix == "did you mean 'nurse'?"
 
 
 def test_an_empty_name_is_refused(study: Path) -> None:

@@ -182,11 +182,19 @@ class Bank:
     """All roles, in the order in which prompts are listed and contexts are assigned."""
     source: Source
     """The file."""
+    allowed: tuple[str, ...] = ()
+    """Words and phrases that the checks leave alone, longest first."""
+    content: str | None = None
+    """Beginning of the hash of the file; None for a bank that ships, unchanged."""
 
     @property
     def label(self) -> str:
-        """Name and version, as ``Prompt.bank`` has it."""
-        return f"{self.name} {self.version}"
+        """Name and version, as ``Prompt.bank`` has it: ``contextbench 1``.
+
+        Of one's own bank also the hash of its file, ``contextbench 1 3f9a61c0``: a copy that was
+        changed and kept its name is never taken for the original.
+        """
+        return " ".join(filter(None, (self.name, self.version, self.content)))
 
     @property
     def entries(self) -> tuple[Role, ...]:

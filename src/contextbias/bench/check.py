@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -20,7 +21,7 @@ from contextbias.bench.fault import Fault, entries
 from contextbias.bench.language import content_words
 from contextbias.bench.options import BenchOptions
 from contextbias.bench.prompts import build_prompts
-from contextbias.bench.wording import WORDING_RULES
+from contextbias.bench.wording import WORDING_RULES, without_allowed
 
 RELATED_MINIMUM = 3
 """Related places, and related activities, that a role should have."""
@@ -60,7 +61,7 @@ def check_bank(bank: Bank, options: BenchOptions = _DEFAULTS) -> list[Fault]:
         fault for entry in entries(bank) for rule in WORDING_RULES for fault in rule(bank, entry)
     ]
     found += _same_sentences(bank, options)
-    for check in (_repetitions, _sizes, _soc_groups, _overlaps, _uneven_uses):
+    for check in (_repetitions, _sizes, _soc_groups, _overlaps, _uneven_uses, _unused_allowances):
         found += check(bank)
     return sorted(dict.fromkeys(found), key=lambda fault: (fault.line, fault.rule, fault.message))
 
@@ -118,20 +119,33 @@ def _overlaps(bank: Bank) -> Iterator[Fault]:
     for role in bank.entries:
         related = {word: text for text, word in _words_of_role(bank, role)}
         for context in bank.everyday:
-            shared = sorted(content_words(bank.language, context.name) & related.keys())
+            own = content_words(bank.language, without_allowed(bank, context.name))
+            shared = sorted(own & related.keys())
             if shared and is_unrelated(role, context):
                 message = (
-                    f"{context.name!r} counts as unrelated to {role.stem!r} but overlaps with "
-                    f"{related[shared[0]]!r}: add it to the role's avoid, or its tag to work"
+                    f"{context.name!r} counts as unrelated to {role.stem!r} (line "
+                    f"{bank.source.role(role.entry)}) but overlaps with {related[shared[0]]!r}: "
+                    "add it to the role's avoid, or its tag to work"
                 )
-                yield Fault("overlap", message, bank.source.role(role.entry), bank.source.path)
+                line = bank.source.line(table="everyday", value=context.text)
+                yield Fault("overlap", message, line, bank.source.path)
+
+
+def _unused_allowances(bank: Bank) -> Iterator[Fault]:
+    """A word or phrase in ``[checks]`` that no context has, such as a misspelt one."""
+    texts = [entry.context.text for entry in entries(bank)]
+    for phrase in bank.allowed:
+        alone = replace(bank, allowed=(phrase,))
+        if all(without_allowed(alone, text) == text for text in texts):
+            line = bank.source.line(table="checks", value=phrase)
+            yield Fault("allow", f"{phrase!r} stands in no context", line, bank.source.path)
 
 
 def _words_of_role(bank: Bank, role: Role) -> Iterator[tuple[str, str]]:
     """The role's own texts with each of their content words."""
     forms = [other.form for other in bank.roles if other.entry == role.entry]
     for text in (*forms, *(context.text for context in role.related)):
-        for word in content_words(bank.language, text):
+        for word in content_words(bank.language, without_allowed(bank, text)):
             yield text, word
 
 

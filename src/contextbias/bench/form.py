@@ -73,6 +73,12 @@ class AxisTable(Table):
     names: list[Text] = []
 
 
+class ChecksTable(Table):
+    """``[checks]``."""
+
+    allow: list[Text] = []
+
+
 class EverydayTable(Table):
     """``[everyday]``."""
 
@@ -87,4 +93,5 @@ class BankTable(Table):
     tags: dict[str, Text] = {}
     everyday: EverydayTable
     axes: list[AxisTable] = []
+    checks: ChecksTable = ChecksTable()
     roles: list[RoleTable] = Field(min_length=1)

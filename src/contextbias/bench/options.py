@@ -44,7 +44,7 @@ class BenchOptions:
         """The phrasings of every base prompt.
 
         Raises:
-            BankError: One of them is there twice, is empty or has stray spaces.
+            BankError: One of them is there twice, is empty, has stray spaces or ends in an article.
         """
         asked = self.phrasings
         for phrasing in asked:
@@ -52,6 +52,12 @@ class BenchOptions:
                 raise BankError(
                     f"the phrasing {phrasing!r} is there twice, is empty or has stray spaces",
                     f"write each one once, such as {bank.phrasings[0]!r}",
+                )
+            first, _, last = phrasing.rpartition(" ")
+            if first and last.lower() in (*bank.language.articles, "an"):
+                raise BankError(
+                    f"the phrasing {phrasing!r} ends in an article, and the role brings its own",
+                    f"write {first!r}",
                 )
         return asked or bank.phrasings
 

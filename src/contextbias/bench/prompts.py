@@ -79,7 +79,7 @@ _LISTING = "`contextbias prompts --list` lists all roles"
 
 def _listing(name: str, known: Iterable[str]) -> str:
     hint = nearest(_key(name), sorted(known))
-    return f"{hint}; {_LISTING}" if hint else _LISTING
+    return f"{hint} {_LISTING}" if hint else _LISTING
 
 
 def _key(name: str) -> str:

@@ -21,6 +21,7 @@ from contextbias.bench.form import (
     ActivityTable,
     AxisTable,
     BankTable,
+    ChecksTable,
     EverydayTable,
     HeadTable,
     PlaceTable,
@@ -30,6 +31,7 @@ from contextbias.bench.form import (
 from contextbias.bench.language import Language, indefinite_article, load_language, words_of
 from contextbias.config import RESERVED_NAMES
 from contextbias.errors import BankError, nearest
+from contextbias.ids import bytes_sha256
 from contextbias.schema import DIMENSIONS
 
 _TABLES: dict[str, type[Table]] = {
@@ -39,7 +41,11 @@ _TABLES: dict[str, type[Table]] = {
     "places": PlaceTable,
     "activities": ActivityTable,
     "axes": AxisTable,
+    "checks": ChecksTable,
 }
+
+
+_HASH_LENGTH = 8
 
 
 def load_bank(name_or_path: str | Path = "contextbench") -> Bank:
@@ -54,11 +60,16 @@ def load_bank(name_or_path: str | Path = "contextbench") -> Bank:
     """
     shipped = shipped_banks()
     if str(name_or_path) in shipped:
-        text = (
-            files("contextbias.bench").joinpath("data", f"{name_or_path}.toml").read_text("utf-8")
-        )
-        return _parse(Source(f"{name_or_path}.toml", text))
-    return _parse(Source(str(name_or_path), _read_text(Path(name_or_path), shipped)))
+        return _parse(Source(f"{name_or_path}.toml", _shipped_text(str(name_or_path))))
+    bank = _parse(Source(str(name_or_path), _read_text(Path(name_or_path), shipped)))
+    text = bank.source.text
+    if bank.name in shipped and _shipped_text(bank.name) == text:
+        return bank
+    return replace(bank, content=bytes_sha256(text.encode())[:_HASH_LENGTH])
+
+
+def _shipped_text(name: str) -> str:
+    return files("contextbias.bench").joinpath("data", f"{name}.toml").read_text("utf-8")
 
 
 @cache
@@ -73,8 +84,10 @@ def _read_text(path: Path, shipped: Sequence[str]) -> str:
         return path.read_text("utf-8")
     except FileNotFoundError:
         known = f"give a bank that ships ({', '.join(shipped)}), or the path of a TOML file"
-        hint = nearest(str(path), list(shipped)) or known
-        raise BankError(f"there is no bank {str(path)!r}", hint) from None
+        near = nearest(path.name, list(shipped))
+        raise BankError(
+            f"there is no bank {str(path)!r}", f"{near} Or {known}" if near else known
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
         raise BankError(f"the bank {str(path)!r} cannot be read: {why}") from None
@@ -111,6 +124,9 @@ def _parse(source: Source) -> Bank:
         ),
         roles=_names_once(source, roles),
         source=source,
+        allowed=tuple(
+            sorted((" ".join(p.split()) for p in table.checks.allow), key=len, reverse=True)
+        ),
     )
     _check_references(bank)
     return bank

@@ -30,7 +30,24 @@ _RULE_OF = {"labels": "attribute"}
 _POSTMODIFIER = re.compile(r"\s(?:of|under|with|for|at|in|on)\s")
 """What follows describes the place's name and is not its last word: *house under construction*."""
 
+_NO_NAMES = ", and names and brands do not belong in a context"
+
 _NO_LABELS = frozenset({"yes", "no", EMPTY})
+
+
+def without_allowed(bank: Bank, text: str) -> str:
+    """`text` without the words and phrases that the bank's ``[checks]`` allow, whatever the case.
+
+    What is no more in it is not to be found fault with.
+    """
+    for phrase in bank.allowed:
+        text = re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return text
+
+
+def _is_allowed(bank: Bank, entry: Entry, words: str) -> bool:
+    left = " ".join(words_of(without_allowed(bank, entry.context.text)))
+    return bool(bank.allowed) and f" {words.lower()} " not in f" {left} "
 
 
 def article_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
@@ -42,6 +59,8 @@ def article_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
         yield from _sound_faults(bank, entry)
     if isinstance(context, Place):
         head = head_of(context.name)
+        if _is_allowed(bank, entry, head):
+            return
         bare = _takes_no_article(language, head)
         if bare and context.article in ("a", "an"):
             message = (
@@ -57,7 +76,7 @@ def _sound_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     text = entry.context.text
     for article, rest in articles_used(text):
         right = article_by_sound(bank.language, rest)
-        if article != right:
+        if article != right and not _is_allowed(bank, entry, f"{article} {words_of(rest)[0]}"):
             message = f"{text!r} needs {right!r}, not {article!r}, before {rest!r}"
             yield entry.fault(bank, "article", message)
 
@@ -67,7 +86,8 @@ def _gender_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     language, text = bank.language, entry.context.text
     for article, noun in articles_with_nouns(language, text):
         gender = gender_of(language, noun)
-        if gender is not None and article not in language.articles_of[gender]:
+        wrong = gender is not None and article not in language.articles_of[gender]
+        if gender is not None and wrong and not _is_allowed(bank, entry, noun):
             right = " or ".join(map(repr, language.articles_of[gender]))
             message = f"{text!r} needs {right}, not {article!r}, before {noun!r} ({gender})"
             yield entry.fault(bank, "article", message)
@@ -92,15 +112,17 @@ def preposition_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     place = entry.context
     if not isinstance(place, Place):
         return
-    allowed = bank.language.prepositions_of.get(head_of(place.name))
-    if allowed is not None and place.preposition not in allowed:
-        message = f"{place.text!r}: {head_of(place.name)!r} takes {' or '.join(map(repr, allowed))}"
-        yield entry.fault(bank, "preposition", message)
+    head = head_of(place.name)
+    known = bank.language.prepositions_of.get(head)
+    if known is None or place.preposition in known or _is_allowed(bank, entry, head):
+        return
+    message = f"{place.text!r}: {head!r} takes {' or '.join(map(repr, known))}"
+    yield entry.fault(bank, "preposition", message)
 
 
 def word_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     """No demographic word, attire, tool or brand."""
-    for word in dict.fromkeys(_words_and_parts(entry.context.text)):
+    for word in dict.fromkeys(_words_and_parts(without_allowed(bank, entry.context.text))):
         for purpose, why in _FORBIDDEN.items():
             if word in bank.language.words.get(purpose, ()):
                 rule = _RULE_OF.get(purpose, purpose)
@@ -116,7 +138,7 @@ def _words_and_parts(text: str) -> Iterator[str]:
 
 def attribute_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     """No label of a closed vocabulary of the schema: it would put the answer into the prompt."""
-    text = f" {' '.join(words_of(entry.context.text))} "
+    text = f" {' '.join(words_of(without_allowed(bank, entry.context.text)))} "
     for phrase in bank.language.words["harmless_phrases"]:
         text = text.replace(f" {phrase} ", " ")
     harmless = bank.language.words["harmless_labels"] | _NO_LABELS
@@ -129,7 +151,7 @@ def attribute_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
 
 def role_word_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     """No role's name: it would put a second person or a second role into the picture."""
-    text = f" {' '.join(_words_and_parts(entry.context.text))} "
+    text = f" {' '.join(_words_and_parts(without_allowed(bank, entry.context.text)))} "
     for role in bank.roles:
         if any(f" {word.lower()} " in text for word in {role.name, role.form}):
             message = f"{entry.context.text!r} names the role {role.name!r}"
@@ -143,11 +165,11 @@ def form_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
         yield entry.fault(bank, "form", f"{text!r} has stray spaces or a stop at its end")
     if isinstance(entry.context, Activity):
         yield from _beginning_faults(bank, entry)
-    for word in text.split():
-        if bank.language.has_capital_nouns:
-            continue
+    if bank.language.has_capital_nouns:
+        return
+    for word in without_allowed(bank, text).split():
         if word != word.lower() and not re.match(r"[A-Z]{2,}|[A-Z]-", word):
-            yield entry.fault(bank, "form", f"{text!r}: {word!r} is not lower case")
+            yield entry.fault(bank, "form", f"{text!r}: {word!r} is not lower case{_NO_NAMES}")
 
 
 def _beginning_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:

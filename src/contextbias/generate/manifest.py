@@ -118,7 +118,7 @@ def _check_columns(where: str, names: list[str]) -> None:
             # Stricter than for commands: a column of other things ("caption") may well be there.
             for meant in difflib.get_close_matches(name, free, n=1, cutoff=0.8):
                 raise InputError(
-                    f"{where} has the unknown column {name!r}", f"did you mean {meant!r}"
+                    f"{where} has the unknown column {name!r}", f"did you mean {meant!r}?"
                 )
 
 
