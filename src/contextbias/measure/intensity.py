@@ -201,7 +201,7 @@ def pooled_entropy(x: Integers | Floats, weights: Floats) -> Floats:
         # Most roles lack most labels of an open vocabulary, so the product is one of sparse counts.
         # It also runs in one thread: those of BLAS wait for each other longer than they compute.
         part = x[:, :, i : i + step].transpose(1, 2, 0).astype(kind)
-        product = csr_array(part.reshape(-1, roles)) @ by_role
+        product = csr_array(part.reshape(conditions * part.shape[1], roles)) @ by_role
         sums = product.reshape(*part.shape[:2], len(weights))
         mentions += sums.sum(axis=1, dtype=np.float64)
         terms += x_log_x(sums.astype(np.int64) if counted else sums).sum(axis=1)
