@@ -195,3 +195,14 @@ def test_missing_by_role_names_role_reason_and_images() -> None:
         ("nurse", "CF", "gender_presentation", "unknown", 2.0, 10),
     ]
     assert set(rows["estimand"]) == {"missing_by_role"}
+
+
+def test_bounds_are_in_order_where_nothing_is_missing() -> None:
+    """Both ends are the number itself, and rounding must not part them the wrong way round."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        counts = {label: int(n) for label, n in zip("abcdefg", rng.integers(1, 40, 7), strict=True)}
+        rows = [row for c in CONDITIONS for row in cell("items", counts, condition=c)]
+        found = intensities(rows).filter(pl.col("contrast").is_null())
+        assert (found["low"] <= found["high"]).all()
+        assert (found["high"] - found["low"]).max() < 1e-12

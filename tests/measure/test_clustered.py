@@ -14,6 +14,7 @@ from contextbias.measure import measure
 from contextbias.measure.arrays import ReaderCounts, consistency_counts, count_labels
 from contextbias.measure.cells import EFFECT_COLUMNS, EFFECT_DF
 from contextbias.measure.clustered import (
+    STAND_IN,
     design_effect_estimates,
     design_effects,
     with_design_effects,
@@ -174,3 +175,12 @@ def test_strict_invariance_rests_on_effective_images() -> None:
     assert strict.filter(**keys).is_empty()
     p = strict.filter(estimand="equivalence_p_clustered", role="always 0")["point"][0]
     assert p > paper.filter(estimand="equivalence_p", role="always 0")["point"][0]
+
+
+def test_prompts_that_stand_in_for_contexts_say_so() -> None:
+    rows = _random()
+    assert design_effect_estimates(_counts(rows), RUN, Settings())["note"].null_count() == 4
+    # Nothing but their texts is known of these prompts.
+    texts = [row | {"variant": f"a photo, {row['variant'].replace('/', ' of ')}"} for row in rows]
+    found = design_effect_estimates(_counts(texts), RUN, Settings())
+    assert found["note"].to_list() == [STAND_IN] * 4

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from contextbias.measure.consistency import consistency_estimates
+from contextbias.measure.consistency import NO_GENERATOR, consistency_estimates
 from contextbias.stats.proportion import wilson
+from contextbias.stats.ranges import consistency_interval, range_interval
 from contextbias.tables import CONDITIONS, EstimateRow
 
 
@@ -196,3 +197,30 @@ def test_margin_and_level_are_used() -> None:
         estimand="verdict", generator="h", label="calm",
     )  # fmt: skip
     assert wide["verdict"] == "invariant"
+
+
+def test_intervals_have_the_level_that_is_asked_for() -> None:
+    found = _estimates(TWO_GENERATORS, alpha=0.2)
+    keys = {"generator": "h", "label": "calm", "condition": "all"}
+    row, expected = _only(found, estimand="prevalence", **keys), wilson(90, 180, confidence=0.8)
+    assert (row["low"], row["high"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    x, n = [15, 35, 40], [30, 70, 80]
+    for estimand, interval in (("range_pp", range_interval), ("ccs", consistency_interval)):
+        row, ends = _only(found, estimand=estimand, **keys), interval(x, n, confidence=0.8)
+        assert (row["low"], row["high"]) == (pytest.approx(ends.low), pytest.approx(ends.high))
+
+
+def test_what_no_generator_has_is_null_with_a_note() -> None:
+    one = _counts(
+        [
+            ("g", "people", "female", [30, 7, 0], [30, 70, 0]),
+            ("g", "scene", "calm", [9, 0, 0], [30, 0, 0]),
+        ]
+    )
+    found = _estimates(one).filter(generator="mean", label="calm")
+    assert set(found["estimand"]) == {"range_pp", "ccs", "invariant_generators"}
+    assert found.select("point", "n", "note").unique().rows() == [(None, 0, NO_GENERATOR)]
+    tested = _only(
+        _estimates(one), generator="mean", label="female", estimand="invariant_generators"
+    )
+    assert (tested["point"], tested["n"], tested["note"]) == (0.0, 1, None)

@@ -37,6 +37,8 @@ def contexts(
 ) -> list[tuple[object, ...]]:
     rows = measure(attributes, bootstrap=0, prompts=prompts)
     found = rows.filter(pl.col("estimand") == "distinct_contexts").sort("condition")
+    # Where nothing is known, the row says so.
+    assert found.filter(pl.col("point").is_null() != (pl.col("note") == "not_defined")).is_empty()
     return found.select("condition", "point", "n", "n_missing").rows()
 
 
@@ -53,3 +55,11 @@ def test_prompts_of_which_nothing_is_known_are_missing_not_none() -> None:
 
 def test_without_prompts_there_is_no_row() -> None:
     assert contexts(facts(CF=["free"]), None) == []
+
+
+def test_images_that_came_without_prompts_have_no_row() -> None:
+    # What stands for their prompt is in the table of prompts, too: of CF, and of any condition.
+    imported = PROMPTS.with_columns(base=pl.lit("imported"), location=pl.lit(None, pl.String))
+    assert contexts(facts(CF=["free"], CA_R=["park"]), imported) == []
+    mixed = pl.concat([imported.filter(pl.col("prompt_id") == "free"), PROMPTS[1:]])
+    assert contexts(facts(CF=["free"], CA_R=["park"]), mixed) == [("CA-R", 1.0, 1, 0)]

@@ -341,3 +341,21 @@ def test_chi_squared_of_every_label(shared: Path, printed: pl.DataFrame) -> None
     shares = printed.filter(estimand="prevalence", condition="all").select(*keys, share="point")
     mine = table.join(shares, on=keys, how="left")
     assert (mine["share"] * 100).to_list() == pytest.approx(mine["pct_all"].to_list(), abs=1e-9)
+
+
+def test_one_role_has_no_interval() -> None:
+    # All resamples of one role are that role: percentiles of them are no interval.
+    rows = [
+        row
+        for condition, n in (("CF", 3), ("CA-R", 5), ("CA-U", 4))
+        for row in cell("mood", {"calm": n, "tense": 2}, condition=condition)
+    ]
+    alone = measure(frame(rows), preset="reference", bootstrap=50)
+    both = [*rows, *(row | {"role": "judge", "image_id": row["image_id"] + "j"} for row in rows)]
+    pair = measure(frame(both), preset="reference", bootstrap=50)
+    for found, there in ((alone, False), (pair, True)):
+        contrasts = found.filter(pl.col("contrast").is_not_null())
+        assert contrasts.height
+        assert contrasts["point"].null_count() == 0
+        assert contrasts["low"].is_not_null().all() is there
+        assert contrasts["method"].is_not_null().all() is there

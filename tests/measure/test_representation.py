@@ -177,3 +177,29 @@ def test_the_stage_computes_them_when_there_are_shares() -> None:
     shares = table(("nurse", GENDER, "female", 0.8, 0.5))
     assert wanted <= set(measure(rows, shares=shares, bootstrap=0)["estimand"])
     assert not wanted & set(measure(rows, bootstrap=0)["estimand"])
+
+
+def test_intervals_of_means_stay_within_what_is_possible() -> None:
+    # Three roles of shares .8, .5 and .2, read as far from them as they can be: t intervals of
+    # three values would reach beyond 100 points.
+    roles = {"nurse": (0.8, 0, 9), "judge": (0.5, 9, 0), "baker": (0.2, 9, 0)}
+    shares = table(*((role, GENDER, "female", s, 0.5) for role, (s, _, _) in roles.items()))
+    rows = []
+    for role, (_, female, male) in roles.items():
+        rows += people(female, male, condition="CF", role=role)
+        rows += people(male, female, condition="CA-R", role=role)
+    found = estimates(rows, shares, bootstrap=200)
+    means = found.filter(pl.col("role").is_null(), pl.col("low").is_not_null())
+    assert set(means["estimand"]) == {DIFFERENCE, AMPLIFICATION}
+    assert means["low"].min() == -100
+    assert means["high"].max() == 100
+    assert (means["low"] <= means["point"]).all()
+    assert (means["point"] <= means["high"]).all()
+
+
+def test_intervals_have_the_level_that_is_asked_for() -> None:
+    shares = table(("nurse", GENDER, "female", 0.5, 0.5))
+    found = estimates(people(9, 1, condition="CF"), shares, alpha=0.2)
+    _, low, high, _ = value(found, DIFFERENCE, role="nurse", condition="CF")
+    ends = proportion_confint(9, 10, alpha=0.2, method="wilson")
+    assert (low, high) == pytest.approx([100 * (end - 0.5) for end in ends])

@@ -97,7 +97,7 @@ def test_a_role_without_images_in_a_condition_is_listed() -> None:
         ("images", "baker", "CF", 0)
     ]
     contrasts = rows.filter(pl.col("contrast") == "CA-U - CF", pl.col("dimension").is_not_null())
-    assert set(contrasts.filter(pl.col("generator") == "g")["note"]) == {"1 role left out"}
+    assert set(contrasts.filter(pl.col("generator") == "g")["note"]) == {"1 of 3 roles left out"}
 
 
 def test_the_same_facts_give_the_same_bytes() -> None:
@@ -164,3 +164,32 @@ def test_presets() -> None:
     assert set(measure(study(), preset="strict", bootstrap=0)["preset"]) == {"strict"}
     with pytest.raises(ConfigError, match="'mine'"):
         measure(study(), preset="mine")
+
+
+def test_no_number_is_silent() -> None:
+    """A row without a point, bounds or verdict says why: in a study with much that is missing."""
+    partial = study().filter(~((pl.col("role") == "baker") & (pl.col("condition") == "CF")))
+    unread = (pl.col("dimension") == "mood") & (pl.col("condition") == "CA-R")
+    partial = partial.with_columns(
+        label=pl.when(~unread).then("label"),
+        missing_reason=pl.when(unread).then(pl.lit("unknown")).otherwise("missing_reason"),
+    )
+    for preset in ("paper", "strict"):
+        rows = measure(partial, bootstrap=20, preset=preset, prompts=_no_prompts())
+        empty = [pl.col(name).is_null() for name in ("point", "low", "high", "verdict")]
+        undefined = rows.filter(pl.all_horizontal(empty))
+        assert undefined.height
+        assert undefined["note"].null_count() == 0
+
+
+def _no_prompts() -> pl.DataFrame:
+    words = dict.fromkeys(("prompt_id", "base", "location", "activity"), pl.String)
+    return pl.DataFrame(schema={**words, "prompted": pl.List(pl.String)})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("margin_pp", 0), ("margin_pp", 100), ("alpha", 0), ("alpha", 0.5)]
+)
+def test_numbers_that_no_test_could_be_made_with(setting: str, value: float) -> None:
+    with pytest.raises(ConfigError, match=setting):
+        measure(study(), **{setting: value})

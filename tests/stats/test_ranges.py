@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.stats import hypergeom
 from tests.strategies import cell_counts
 
 from contextbias.stats.margins import distinct, each_table, mean_range
@@ -187,6 +188,19 @@ def test_the_closed_form_lies_within_a_percent() -> None:
         expected = n.min() * np.minimum(hits, n.sum() - hits) / n.sum()
         assert np.array_equal(found.enumerated, expected < LARGE_EXPECTED)
         assert np.abs(found.pp / summed - 1).max() < 0.01
+
+
+def test_two_conditions_are_summed_whatever_their_size() -> None:
+    # One hit more in the first is one less in the second: steps of two, which no normal law has.
+    # 18 images each and 26 hits, written out: x ~ hypergeometric, range |2x - 26| / 18.
+    law = hypergeom(36, 26, 18)
+    x = np.arange(8, 19)
+    by_hand = 100 * float((law.pmf(x) * np.abs(2 * x - 26)).sum()) / 18
+    for n in ([18, 18], [18, 0, 18]):
+        found = expected_range([13, 13] if len(n) == 2 else [13, 0, 13], n)
+        assert found.enumerated
+        assert found.pp == pytest.approx(by_hand)
+    assert by_hand == pytest.approx(11.59, abs=0.005)  # the closed form has 12.08
 
 
 def test_the_expected_range_of_degenerate_cells() -> None:

@@ -58,7 +58,7 @@ class Rule:
     margin: Fraction
     """Largest difference of two conditions that is of no importance, as a fraction of 1."""
     alpha: float
-    """Level of every test."""
+    """Level of every test; intervals have 1 - alpha."""
 
     @classmethod
     def of(cls, margin_pp: float, alpha: float) -> Rule:
@@ -153,7 +153,9 @@ def _numbers(x: IntArray, n: IntArray, rule: Rule) -> dict[str, NDArray[np.gener
     """Everything about a cell that needs no other cell; floats with NaN for undefined."""
     rates, spread = prevalence(x, n), condition_range(x, n, margin=rule.margin)
     score, test = consistency_score(x, n), chi_squared(x, n)
-    ends, score_ends = range_interval(x, n), consistency_interval(x, n)
+    level = 1.0 - rule.alpha
+    ends = range_interval(x, n, confidence=level)
+    score_ends = consistency_interval(x, n, confidence=level)
     scored = np.isfinite(score.point)
     p_exact, expected = np.full(test.p.shape, np.nan), np.full(test.p.shape, np.nan)
     small = score.supported & ~test.degenerate & (test.smallest_expected < SMALL_EXPECTED)

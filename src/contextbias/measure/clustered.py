@@ -10,6 +10,7 @@ with another one. It is taken to have the correlation of the other conditions.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,11 @@ from contextbias.stats.clustered import (
 from contextbias.stats.proportion import MINIMUM_SUPPORT, BoolArray, FloatArray, IntArray
 from contextbias.tables import CONDITIONS
 
+STAND_IN = "prompts_as_contexts"
+"""Note where nothing tells the contexts of prompts: each prompt is taken for one of its own."""
+
 _KEYS = ("generator", "role", "dimension")
+_TOLD = re.compile("/(phrasing|substitute)-")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +115,8 @@ def design_effect_estimates(counts: ReaderCounts, run: Run, _: Settings) -> pl.D
     """Rows ``intraclass_correlation`` and ``design_effect``, by generator and dimension.
 
     The design effect of a condition is the mean over its images; n is the images read. For the
-    correlation n is the contexts that it rests on. Null, with a note, where it cannot be estimated.
+    correlation n is the contexts that it rests on. Null, with a note, where it cannot be estimated;
+    the note `STAND_IN` where prompts are taken for contexts.
 
     Args:
         counts: Of one reader.
@@ -119,10 +125,17 @@ def design_effect_estimates(counts: ReaderCounts, run: Run, _: Settings) -> pl.D
     return estimate_frame(row for found in design_effects(counts) for row in _rows(found, run))
 
 
+def _prompts_are_contexts(prompts: PromptCounts) -> bool:
+    """No prompt says which base it is a variant of."""
+    return not any(_TOLD.search(variant) for variant in prompts.variant)
+
+
 def _rows(found: DesignEffects, run: Run) -> Iterator[dict[str, Any]]:
     of = found.of
     keys = {"generator": of.generator, "cohort": of.cohort, "dimension": of.dimension}
-    note = None if np.isfinite(found.correlation.point) else "no_design_effect"
+    known = np.isfinite(found.correlation.point)
+    stand_in = STAND_IN if _prompts_are_contexts(of.prompts) else None
+    note = stand_in if known else "no_design_effect"
     yield run.row(
         "intraclass_correlation", **keys, condition="all", method="anova-pooled",
         point=found.correlation.point, n=found.correlation.clusters, note=note,

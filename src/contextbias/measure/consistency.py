@@ -27,6 +27,9 @@ ALL = "all"
 MEAN = "mean"
 """Generator of a number that goes over all generators."""
 
+NO_GENERATOR = "no_generator"
+"""Note of a mean over generators that is defined in none of them."""
+
 _KEYS = ("generator", "role", "cohort", "dimension", "label")
 
 # estimand -> (point, verdict, method)
@@ -81,7 +84,8 @@ def consistency_estimates(
       generator. Verdicts rest on the numbers that allow for clusters in preset strict, if the
       table has design effects, else on ``chi2_q`` and ``equivalence_p``.
     - Generator ``mean``: ``range_pp`` and ``ccs`` (n: generators where they are defined)
-      and ``invariant_generators`` (n: generators where the paper's rule could be applied).
+      and ``invariant_generators`` (n: generators where the paper's rule could be applied); null
+      with the note `NO_GENERATOR` where n is 0.
     - ``share_invariant_paper`` and ``share_<verdict>`` per generator and cohort, and over all
       cohorts: the share of the supported cells with images in two conditions or more, n of them.
 
@@ -96,7 +100,7 @@ def consistency_estimates(
         preset: Column of the result.
         people: Column of the result.
         margin_pp: Margin in percentage points.
-        alpha: Level of the tests; the Wilson intervals are 95% whatever it is.
+        alpha: Level of the tests; intervals have 1 - alpha.
 
     Returns:
         Columns of `tables.EstimateRow`.
@@ -140,7 +144,7 @@ def consistency_blocks(
         clustered=clustered,
     )
     wide = wide.with_columns(_listed(wide[name]) for name in ("verdict", "note"))
-    parts = [_prevalences(wide)]
+    parts = [_prevalences(wide, alpha)]
     if wide.select((pl.col("conditions") >= 2).any()).item():
         parts += [_comparisons(wide), _means(wide), _shares(wide)]
     constant: dict[str, str | bool] = {
@@ -172,7 +176,7 @@ def _constant(value: str | bool) -> pl.Expr:
     return pl.lit(value, pl.Enum([value]) if isinstance(value, str) else pl.Boolean)
 
 
-def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
+def _prevalences(wide: pl.DataFrame, alpha: float) -> Iterator[pl.DataFrame]:
     """One frame a condition, then the pooled one; conditions that the study lacks have no rows."""
     pooled = wide.with_columns(
         x_all=pl.sum_horizontal(X_COLUMNS), n_all=pl.sum_horizontal(N_COLUMNS)
@@ -183,7 +187,7 @@ def _prevalences(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
             read.is_not_null() & ((read > 0) | (missing > 0))
         )
         x, n = there[f"x_{condition}"].fill_null(0), there[f"n_{condition}"]
-        found = wilson(x.to_numpy(), n.to_numpy())
+        found = wilson(x.to_numpy(), n.to_numpy(), confidence=1 - alpha)
         yield there.select(
             *_KEYS,
             n=n.cast(pl.Int64),
@@ -232,20 +236,29 @@ def _comparisons(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _means(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Rows with generator ``mean``."""
-    mean = mean_over_generators(wide)
+    mean = mean_over_generators(wide).with_columns(
+        # Nothing tested is no "in 0 generators".
+        invariant_generators=pl.when(pl.col("tested_generators") > 0).then("invariant_generators")
+    )
     keys = [pl.col("cohort", *CELL), pl.lit(MEAN).alias("generator")]
     keys.append(pl.lit(ALL).alias("condition"))
     for estimand, n in (("range_pp", "tested_generators"), ("ccs", "n_generators")):
         yield mean.select(
-            *keys, estimand=pl.lit(estimand), point=estimand, n=n, method=pl.lit("mean")
-        )
+            *keys, estimand=pl.lit(estimand), point=estimand, n=n, method=pl.lit("mean"),
+            note=_none(n),
+        )  # fmt: skip
     yield mean.select(
         *keys,
         estimand=pl.lit("invariant_generators"),
         point=pl.col("invariant_generators").cast(pl.Float64),
         n="tested_generators",
         method=pl.lit("count"),
+        note=_none("tested_generators"),
     )
+
+
+def _none(n: str) -> pl.Expr:
+    return pl.when(pl.col(n) == 0).then(pl.lit(NO_GENERATOR))
 
 
 def _shares(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -224,7 +224,7 @@ def _ranges_pp(cell: PlantedCells) -> Floats:
 
 def _label_rows(cell: PlantedCells, roles: Sequence[str], run: Run) -> Iterator[dict[str, Any]]:
     pooled, ranges = _pooled_share(cell), _ranges_pp(cell)
-    everywhere = ((cell.weight > 0)[:, :, None] & (cell.p > 0)).all(axis=1)
+    everywhere = np.all((cell.weight > 0)[:, :, None] & (cell.p > 0), axis=1)
     ccs = np.where(everywhere, 100 * pooled / (1 + ranges), np.nan)
     for i, role in enumerate(roles):
         n = cell.weight[i].sum()
@@ -245,7 +245,8 @@ def _label_rows(cell: PlantedCells, roles: Sequence[str], run: Run) -> Iterator[
             yield run.row("prevalence", point=pooled[i, j], **keys)
             if np.isfinite(ranges[i, j]):
                 yield run.row("range_pp", point=ranges[i, j], **keys)
-                yield run.row("ccs", point=ccs[i, j], **keys)
+                note = None if everywhere[i, j] else "not_in_every_condition"
+                yield run.row("ccs", point=ccs[i, j], note=note, **keys)
 
 
 def _share_rows(

@@ -68,6 +68,8 @@ class _Level:
     """Images read, or values averaged, shape (4,)."""
     missing: Integers | None
     """Images without an answer, shape (4,); None for averages."""
+    roles: Integers
+    """Roles with a label, shape (conditions,); of averages the most of their members."""
     note: str | None
 
 
@@ -103,6 +105,7 @@ def _dimensions(counts: ReaderCounts, settings: Settings) -> dict[_Key, _Level]:
                 seen=seen[:, :, place],
                 n=_with_total(of.n),
                 missing=_with_total(of.missing),
+                roles=(of.x.sum(axis=2) > 0).sum(axis=0),
                 note="degenerate" if len(of.labels) == 1 else None,
             )
     return found
@@ -172,7 +175,8 @@ def _averages(members: dict[_Key, _Level], group: Callable[[_Key], _Key]) -> dic
 def _average(members: list[_Level]) -> _Level:
     fixed, n = _mean_of_known([member.fixed for member in members])
     seen, _ = _mean_of_known([member.seen for member in members])
-    return _Level(fixed, seen, n, None, None)
+    roles = np.max([member.roles for member in members], axis=0)
+    return _Level(fixed, seen, n, None, roles, None)
 
 
 def _mean_of_known(values: list[Floats]) -> tuple[Floats, Integers]:
@@ -199,6 +203,9 @@ def _rows(key: _Key, level: _Level, run: Run, alpha: float) -> Iterator[dict[str
         if not np.isfinite(values[0]):
             continue
         replicates = values[1:][np.isfinite(values[1:])]
+        if level.roles[pair].max() < 2:
+            # All resamples of one role are that role: their percentiles are the point.
+            replicates = replicates[:0]
         ends = np.quantile(replicates, [alpha / 2, 1 - alpha / 2]) if len(replicates) else None
         n = level.n[pair].sum() if key.dimension and key.generator != _MEAN else level.n[pair].min()
         yield run.row(

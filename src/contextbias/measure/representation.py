@@ -14,8 +14,10 @@ among the images that were read:
   call a reversal from 60% to 10% an amplification; this is -50.) At s = 1/G there is no direction
   and no value.
 
-Shares are taken as known: intervals are those of p (Wilson, 95%, images as independent). Means over
-roles have the interval of the role bootstrap, as Bias Intensity has. BI says how concentrated a
+Shares are taken as known: intervals are those of p (Wilson, images as independent). Means over
+roles have the interval of the role bootstrap, as Bias Intensity has, cut to -100 and 100 points.
+The roles' own shares would cut it further, at -100 mean s and 100 (1 - mean s); but an interval is
+about roles like these, whose shares need not have the mean of these. BI says how concentrated a
 distribution is; these say in which direction it departs from the world that the user names.
 """
 
@@ -52,6 +54,8 @@ DIFFERENCE, RATIO, AMPLIFICATION = (
 
 _POOLED = len(CONDITIONS)
 _TINY = 1e-9
+_LARGEST = 100.0
+"""Points: a difference of two shares, of whatever roles, is no larger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +92,7 @@ def representation_estimates(counts: ReaderCounts, run: Run, settings: Settings)
         counts: The reader's counts.
         run: Keys of the rows.
         settings: Shares; what the reader can tell apart (a label that it cannot is left out, rather
-            than taken as never shown); replicates, seed and level of the bootstrap.
+            than taken as never shown); the level; replicates and seed of the bootstrap.
     """
     shares, readable = settings.shares, settings.readable or {}
     if shares is None:
@@ -98,7 +102,7 @@ def representation_estimates(counts: ReaderCounts, run: Run, settings: Settings)
         for of in counts.dimensions
         if (compared := _compared(counts, of, shares, readable.get(of.dimension)))
     ]
-    parts = [_role_rows(one, counts.roles, run) for one in found]
+    parts = [_role_rows(one, counts.roles, run, settings.alpha) for one in found]
     means = _mean_rows(found, len(counts.roles), run, settings)
     return pl.concat([estimate_frame([]), *parts, estimate_frame(means)])
 
@@ -150,11 +154,11 @@ def _with_pooled(table: Integers) -> Integers:
 # ---- single roles
 
 
-def _role_rows(one: _Compared, roles: tuple[str, ...], run: Run) -> pl.DataFrame:
+def _role_rows(one: _Compared, roles: tuple[str, ...], run: Run, alpha: float) -> pl.DataFrame:
     known = np.isfinite(one.share)[:, None, :] & (one.n > 0)[:, :, None]
     role, condition, label = np.nonzero(known)
     n, share = one.n[role, condition], one.share[role, label]
-    found = wilson(one.x[role, condition, label], n)
+    found = wilson(one.x[role, condition, label], n, confidence=1 - alpha)
     ends = np.stack([found.point, found.low, found.high])
     gap = 100 * (ends - share)
     direction = one.direction[role, label]
@@ -265,13 +269,13 @@ def _rows_of(
     **keys: str,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     interval = percentile_interval(mean.values[0], mean.values[1:], alpha, centred=True)
+    low, high = (end.clip(-_LARGEST, _LARGEST) for end in (interval.low, interval.high))
     for slot, i in zip(*np.nonzero(np.isfinite(interval.point)), strict=True):
         condition, contrast = SLOTS[slot]
-        rests = mean.roles[slot, i] >= 2 and np.isfinite(interval.low[slot, i])
+        rests = mean.roles[slot, i] >= 2 and np.isfinite(low[slot, i])
         yield run.row(
             estimand, condition=condition, contrast=contrast, label=labels[i],
             method=BOOTSTRAP if rests else None, point=interval.point[slot, i],
-            low=interval.low[slot, i] if rests else None,
-            high=interval.high[slot, i] if rests else None,
+            low=low[slot, i] if rests else None, high=high[slot, i] if rests else None,
             n=mean.roles[slot, i], **keys,
         )  # fmt: skip

@@ -199,7 +199,9 @@ def _shares(sums: pl.DataFrame) -> Iterator[pl.DataFrame]:
     cohorts = over_conditions.with_columns(dimension=pl.lit(None, pl.String))
     keys = ["generator", "condition", "cohort", "dimension", "method", "support"]
     levels = pl.concat([over_conditions, cohorts, over_cohorts])
-    pooled = levels.group_by(keys).agg(pl.col(_SUMS).sum()).filter(pl.col("pairs") > 0)
+    # Sums of floats depend on the order of addition: groups keep that of the rows.
+    pooled = levels.group_by(keys, maintain_order=True).agg(pl.col(_SUMS).sum())
+    pooled = pooled.filter(pl.col("pairs") > 0)
     for estimand, column in _MEANS.items():
         found = pooled.select(
             *keys,
@@ -210,7 +212,7 @@ def _shares(sums: pl.DataFrame) -> Iterator[pl.DataFrame]:
         yield found
         if sums["generator"].n_unique() > 1:
             yield (
-                found.group_by([*keys[1:], "estimand"])
+                found.group_by([*keys[1:], "estimand"], maintain_order=True)
                 .agg(pl.col("point").mean(), n=pl.len().cast(pl.Int64))
                 .with_columns(generator=pl.lit("mean"))
             )

@@ -15,6 +15,7 @@ from contextbias.measure.bounds import bounds_estimates
 from contextbias.measure.clustered import design_effect_estimates, with_design_effects
 from contextbias.measure.consistency import consistency_blocks
 from contextbias.measure.contexts import context_estimates
+from contextbias.measure.coverage import coverage_estimates
 from contextbias.measure.leading import leading_labels
 from contextbias.measure.missing import missing_by_role, missing_rows
 from contextbias.measure.permuted import permutation_estimates
@@ -67,7 +68,7 @@ def measure_lazily(
         bootstrap: Replicates of the role bootstrap; 0 for no intervals of Bias Intensity.
         seed: Seed of the bootstrap. The same for every reader, so that their replicates draw the
             same roles where they have the same ones.
-        alpha: Level of the tests; intervals of Bias Intensity have 1 - alpha.
+        alpha: Level of the tests; intervals have 1 - alpha.
         margin_pp: Largest range, in percentage points, that counts as no change.
         codebook: Codebook version, a column of the result.
         readable: Reader -> what it can tell apart; a reader left out can tell everything.
@@ -87,15 +88,18 @@ def measure_lazily(
         written.
 
     Raises:
-        ConfigError: A preset that this version does not compute.
+        ConfigError: A preset that this version does not compute, or a margin or level outside its
+            range.
     """
     if preset not in PRESETS:
         raise ConfigError(
             f"the preset {preset!r} is not computed by this version", f"use {' or '.join(PRESETS)}"
         )
+    _check_rule(margin_pp, alpha)
     settings = Settings(
-        bootstrap, seed, alpha, margin_pp, prompts, shares, intervals=tuple(intervals)
-    )
+        bootstrap, seed, alpha, margin_pp, prompts, shares, intervals=tuple(intervals),
+        attributes=attributes.lazy(),
+    )  # fmt: skip
     released = preset == "reference"
     counts = count_readers(
         attributes, people=people, readable=readable, label_counts=label_counts, released=released
@@ -115,6 +119,16 @@ def measure_lazily(
         )  # fmt: skip
         blocks.append(block(rows))
     return estimates_of(blocks)
+
+
+def _check_rule(margin_pp: float, alpha: float) -> None:
+    """Refuse what no test could be made with, before anything is counted."""
+    if not 0 < margin_pp < 100:
+        raise ConfigError(
+            f"margin_pp {margin_pp} is no margin", "give percentage points above 0 and below 100"
+        )
+    if not 0 < alpha < 0.5:
+        raise ConfigError(f"alpha {alpha} is no level", "give a number above 0 and below 0.5")
 
 
 def _parts(found: pl.DataFrame | Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
@@ -155,6 +169,7 @@ SECTIONS: tuple[Section, ...] = (
     robustness_estimates,
     context_estimates,
     missing_by_role,
+    coverage_estimates,
     bounds_estimates,
     representation_estimates,
 )

@@ -147,14 +147,16 @@ def expected_range(x: ArrayLike, n: ArrayLike, *, most_tables: int = 20_000) -> 
     """Expectation of Delta if the label does not depend on the condition, given all margins.
 
     The hits are spread over the conditions by a multivariate hypergeometric law; the expectation is
-    summed over all tables where an expected count is under `LARGE_EXPECTED` and the tables are at
-    most `most_tables`. Elsewhere rates are nearly normal. The range of three numbers is half the
-    sum of their three distances, so with S = sum x, N = sum n, v = S (N - S) / (N (N - 1)):
+    summed over all tables where an expected count is under `LARGE_EXPECTED`, or only two conditions
+    have images, and the tables are at most `most_tables`. Elsewhere rates are nearly normal. The
+    range of three numbers is half the sum of their three distances, so with S = sum x, N = sum n,
+    v = S (N - S) / (N (N - 1)):
 
         E Delta = 1/2 sum over pairs of sqrt(2/pi) sqrt(v (1/n(i) + 1/n(j)))
 
-    (without the 1/2 for two conditions). Where `LARGE_EXPECTED` is met, it lies within 1% of the
-    sum over all tables.
+    (without the 1/2 for two conditions). For three conditions that meet `LARGE_EXPECTED` it lies
+    within 1% of the sum over all tables. For two it does not: the difference of two counts with a
+    fixed sum moves in steps of two, and at 18 images each and 26 hits the closed form is 4% off.
 
     Images are taken as independent. Where they cluster, Delta without any change is larger.
 
@@ -170,7 +172,9 @@ def expected_range(x: ArrayLike, n: ArrayLike, *, most_tables: int = 20_000) -> 
     if cells.images.shape[1] > 3:
         raise ValueError("the expectation of the range is worked out for up to three conditions")
     pp = _normal_range(cells.hits.sum(axis=1), cells.images)
-    enumerated = cells.countable(most_tables) & (_smallest_expected(cells) < LARGE_EXPECTED)
+    two = (cells.images > 0).sum(axis=1) == 2
+    summed = two | (_smallest_expected(cells) < LARGE_EXPECTED)
+    enumerated = cells.countable(most_tables) & summed
     rows = np.flatnonzero(enumerated)
     for tables in each_table(cells.hits[rows], cells.images[rows]):
         pp[rows[tables.rows]] = mean_range(tables)
