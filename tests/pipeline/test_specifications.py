@@ -13,7 +13,15 @@ from contextbias import pipeline
 from contextbias.cli.main import main
 from contextbias.errors import ConfigError, InputError
 from contextbias.pipeline import Options
-from contextbias.pipeline.specifications import CHOICES, COLUMNS, Curve, draw, specifications
+from contextbias.pipeline.specifications import (
+    CHOICES,
+    COLUMNS,
+    MERGED,
+    OR,
+    Curve,
+    draw,
+    specifications,
+)
 from contextbias.store import Study
 
 STUDY = """
@@ -58,15 +66,46 @@ def test_every_combination_once_and_in_order(finished: Path) -> None:
     assert tuple(rows.columns) == COLUMNS
     assert not rows.select(CHOICES).is_duplicated().any()
     assert rows["point"].is_sorted()
-    assert set(rows["people"]) == {"primary", "any"}
-    assert set(rows["unknown"]) == {"missing", "label"}
-    assert set(rows["prompted"]) == {"counted", "left out"}
-    assert set(rows["labels"]) == {"observed", "codebook"}
+    assert _values(rows, "people") == {"primary", "any"}
+    assert _values(rows, "unknown") == {"missing", "label"}
+    assert _values(rows, "prompted") == {"counted", "left out"}
+    assert _values(rows, "labels") == {"observed", "codebook"}
     assert set(rows["preset"]) == {"paper", "reference"}
     assert (rows["study"].unique().to_list(), rows["mapping"].unique().to_list()) == (
         ["study"], ["study"],
     )  # fmt: skip
     assert rows["bank"].n_unique() == 1
+
+
+def _values(rows: pl.DataFrame, choice: str) -> set[str]:
+    return {value for each in rows[choice] for value in each.split(OR)}
+
+
+def test_identical_specifications_are_one_row(finished: Path) -> None:
+    # Cameras do not depend on who counts, and no prompt names a dimension of theirs.
+    rows = curve_of(finished, cohort="camera")
+    assert set(rows["people"]) == {"any or primary"}
+    assert set(rows["prompted"]) <= {"counted", "counted or left out"}
+    assert rows.filter("main")["people"].to_list() == ["any or primary"]
+    for choice in MERGED:
+        others = [name for name in CHOICES if name != choice]
+        numbers = [pl.col(name).round(9) for name in ("point", "low", "high")]
+        assert not rows.select(*others, *numbers).is_duplicated().any()
+    svg = draw(rows, Curve(cohort="camera"), ".svg").decode()
+    assert "people:" not in svg
+
+
+def test_a_choice_without_effect_has_a_tick_for_each_of_its_values(finished: Path) -> None:
+    rows = curve_of(finished, cohort="people")
+    first, *rest = rows.rows(named=True)
+    merged = pl.DataFrame(
+        [first | {"people": "any or primary"}, *(row | {"people": "any"} for row in rest)],
+        schema=rows.schema,
+    )
+    svg = draw(merged, Curve(cohort="people"), ".svg").decode()
+    assert "people: any" in svg
+    assert "people: primary" in svg
+    assert "any or primary" not in svg
 
 
 def test_the_main_row_is_the_number_of_the_estimates(finished: Path) -> None:
@@ -88,7 +127,11 @@ def test_presets_choose_their_own_row(finished: Path, tmp_path: Path) -> None:
         config.write_text(STUDY.replace("[measure]", f'[measure]\npreset = "{preset}"'))
         row = curve_of(root).filter("main")
         assert row.select("estimand", "support").rows() == [form]
-        assert row["preset"].to_list() == ["reference" if preset == "reference" else "paper"]
+        # The forms of Bias Intensity are those of paper too: the row has the study's own preset.
+        assert row["preset"].to_list() == [preset]
+        assert set(curve_of(root)["preset"]) == {preset if preset == "strict" else "paper"} | {
+            "reference"
+        }
 
 
 def test_shares_of_verdicts_have_their_own_curve(finished: Path, tmp_path: Path) -> None:
@@ -174,8 +217,9 @@ def test_the_curve_is_drawn(finished: Path) -> None:
     rows = curve_of(finished, cohort="people")
     svg = draw(rows, curve, ".svg").decode()
     assert svg.startswith("<svg")
-    assert "Bias Intensity, people: CA-U - CF" in svg
-    for word in ("people: any", "unknown: label", "estimand: bi_role"):
+    assert "study \N{EM DASH} Bias Intensity, people: CA-U - CF" in svg
+    assert "Red: the choices of study.toml." in svg
+    for word in ("labels: codebook", "unknown: label", "estimand: bi_role"):
         assert word in svg
     assert "bank:" not in svg  # it has one value only
     assert draw(rows, curve, ".PNG").startswith(b"\x89PNG")

@@ -38,6 +38,17 @@ COLUMNS = (
 CHOICES = COLUMNS[: COLUMNS.index("main")]
 """Columns that say what was chosen."""
 
+MERGED = ("people", "unknown", "prompted", "labels")
+"""Choices that can make no difference at all: with one person in every picture, say. Such rows are
+one specification, whose value is those of all of them, joined by `OR`."""
+
+OR = " or "
+"""Between values of a choice that give the same number."""
+
+_NUMBERS = ("point", "low", "high")
+_DIGITS = 12
+"""Numbers that agree to so many digits after the point are the same."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
@@ -77,7 +88,8 @@ def specifications(studies: Sequence[Study], curve: Curve) -> pl.DataFrame:
         curve: Which number, and which mappings.
 
     Returns:
-        Columns `COLUMNS`, sorted by ``point``; undefined specifications have no row. ``main`` marks
+        Columns `COLUMNS`, sorted by ``point``; undefined specifications have no row, and identical
+        ones (`MERGED`) one together. ``main`` marks
         those that study.toml chooses: its reader, people and mapping, unknown answers missing, all
         prompts counted, observed labels, and the form of its preset (`MAIN_FORM`).
 
@@ -101,7 +113,25 @@ def specifications(studies: Sequence[Study], curve: Curve) -> pl.DataFrame:
             f"{curve.chosen_slot} is not defined under any choice",
             "a contrast needs images of both conditions",
         )
-    return rows.sort("point", *CHOICES)
+    return _without_twins(rows).sort("point", *CHOICES)
+
+
+def _without_twins(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows that differ in a choice of `MERGED` and in no number, brought together."""
+    import polars as pl
+
+    digits = [pl.col(name).round(_DIGITS).alias(f"{name} rounded") for name in _NUMBERS]
+    rows = rows.with_columns(digits)
+    for choice in MERGED:
+        same = [name for name in (*CHOICES, "n", "note") if name != choice]
+        rows = rows.group_by(
+            *same, *(f"{name} rounded" for name in _NUMBERS), maintain_order=True
+        ).agg(
+            pl.col(choice).unique().sort().str.join(OR),
+            pl.col("main").any(),
+            pl.col(_NUMBERS).sort_by("main", descending=True).first(),
+        )
+    return rows.select(COLUMNS)
 
 
 def draw(rows: pl.DataFrame, curve: Curve, suffix: str) -> bytes:
@@ -117,7 +147,9 @@ def draw(rows: pl.DataFrame, curve: Curve, suffix: str) -> bytes:
     what = curve.dimension or ("overall" if curve.cohort == "all" else curve.cohort)
     number = curve.estimand.replace("_", " ") if curve.is_share else "Bias Intensity"
     title = f"{number}, {what.replace('_', ' ')}: {curve.chosen_slot}"
-    return curve_bytes(curve_chart(rows, CHOICES, title=title), suffix)
+    names = ", ".join(rows["study"].unique(maintain_order=True).sort())
+    chart = curve_chart(rows, CHOICES, title=title, studies=names, joined={*MERGED}, by=OR)
+    return curve_bytes(chart, suffix)
 
 
 MAIN_FORM = {
@@ -149,6 +181,9 @@ def _of_study(study: Study, name: str, curve: Curve) -> Iterator[pl.DataFrame]:
         for choice, rows in _counted(wanted, attributes, counted, curve):
             chosen = {"study": name, "bank": bank, "mapping": mapping, **choice}
             every = rows.with_columns(pl.lit(v, pl.String).alias(k) for k, v in chosen.items())
+            if main["preset"] == "strict" and not curve.is_share:
+                # Forms of Bias Intensity are the same in both presets: they have the study's.
+                every = every.with_columns(pl.col("preset").replace("paper", "strict"))
             same = [pl.col(key).eq_missing(pl.lit(value)) for key, value in main.items()]
             yield every.with_columns(main=pl.all_horizontal(same)).select(COLUMNS)
 
@@ -158,14 +193,12 @@ def _main_choices(study: Study, curve: Curve) -> dict[str, str | None]:
     config = study.config
     preset = config.measure.preset
     estimand, support = MAIN_FORM[preset]
-    # The forms of strict stand under paper; only its verdicts are numbers of their own.
-    shown = "paper" if preset == "strict" and not curve.is_share else preset
     return {
         "reader": config.readers[0].name if config.readers else None,
         "mapping": STUDY_MAPPING,
         "people": config.measure.people,
         "unknown": "missing",
-        "preset": shown,
+        "preset": preset,
         "prompted": "counted",
         "labels": "observed",
         "estimand": curve.estimand if curve.is_share else estimand,

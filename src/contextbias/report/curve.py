@@ -5,7 +5,7 @@ A file of its own and not part of the page, so its colours are fixed and its bac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -20,13 +20,24 @@ _STEP = 14
 _PNG_SCALE = 2.0
 
 
-def curve_chart(rows: pl.DataFrame, choices: Sequence[str], *, title: str) -> Spec:
+def curve_chart(
+    rows: pl.DataFrame,
+    choices: Sequence[str],
+    *,
+    title: str,
+    studies: str,
+    joined: Collection[str] = (),
+    by: str = " or ",
+) -> Spec:
     """A Vega-Lite specification of the curve.
 
     Args:
         rows: The curve from left to right: point, low, high, main, and the columns of `choices`.
         choices: Columns to show below; those with one value only are left out.
         title: What the number is.
+        studies: Whose number it is.
+        joined: Columns whose values can be several, all of which get a tick.
+        by: What stands between these.
     """
     varied = [name for name in choices if rows[name].n_unique() > 1]
     ranked = rows.with_row_index("rank", offset=1)
@@ -40,9 +51,25 @@ def curve_chart(rows: pl.DataFrame, choices: Sequence[str], *, title: str) -> Sp
         "$schema": _SCHEMA,
         "background": "white",
         "config": {"font": "sans-serif", "view": {"stroke": None}, "axis": {"grid": False}},
-        "vconcat": [upper, *([_choices(ranked, varied)] if varied else [])],
+        "title": {
+            "text": f"{studies} \N{EM DASH} {title}",
+            "subtitle": _legend(rows),
+            "anchor": "start",
+            "subtitleColor": _QUIET,
+        },
+        "vconcat": [upper, *([_choices(ranked, varied, joined, by)] if varied else [])],
         "spacing": 6,
     }
+
+
+def _legend(rows: pl.DataFrame) -> list[str]:
+    """What marks mean; of intervals and of choices only where there are any."""
+    words = ["Each dot is one combination of choices, which the ticks below it name."]
+    if rows["main"].any():
+        words.append("Red: the choices of study.toml.")
+    if rows["low"].is_not_null().any():
+        words.append("Thin lines: intervals of the role bootstrap.")
+    return [" ".join(words)]
 
 
 def curve_bytes(chart: Mapping[str, Any], suffix: str) -> bytes:
@@ -104,17 +131,22 @@ def _dots(title: str) -> Spec:
     }
 
 
-def _choices(ranked: pl.DataFrame, varied: Sequence[str]) -> Spec:
+def _choices(ranked: pl.DataFrame, varied: Sequence[str], joined: Collection[str], by: str) -> Spec:
     """A tick wherever a value was chosen, one row a value."""
+    single = {}
+    for name in varied:
+        value = pl.col(name).str.split(by) if name in joined else pl.col(name)
+        chosen = ranked.select("rank", "main", value)
+        single[name] = chosen.explode(name) if name in joined else chosen
     marks = [
         {"rank": rank, "main": main, "row": f"{name}: {value}"}
-        for name in varied
-        for rank, main, value in ranked.select("rank", "main", name).rows()
+        for name, table in single.items()
+        for rank, main, value in table.rows()
     ]
     order = [
         f"{name}: {value}"
-        for name in varied
-        for value in ranked[name].unique(maintain_order=True).sort(nulls_last=True)
+        for name, table in single.items()
+        for value in table[name].unique(maintain_order=True).sort(nulls_last=True)
     ]
     axis = {"title": None, "ticks": False, "domain": False, "labelLimit": 260}
     return {
