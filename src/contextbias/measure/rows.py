@@ -49,6 +49,8 @@ class Settings:
     """What the reader can tell apart; None when it can tell everything."""
     intervals: tuple[str, ...] = ("expanded",)
     """Kinds of intervals of Bias Intensity; see bias.py."""
+    attributes: pl.LazyFrame | None = None
+    """The facts themselves, for what sets answers about one person side by side; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
