@@ -15,6 +15,7 @@ import pytest
 from tests.rows import image, prompt
 
 from contextbias import pipeline
+from contextbias.cli.plan_text import plan_lines
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.extract.simulated import SimulatedReader
 from contextbias.forecast import Forecast
@@ -147,6 +148,7 @@ def test_the_design_of_answers_that_were_counted_elsewhere() -> None:
     assert (design.roles, design.images_per_prompt) == (2, 20)
     assert [(arm.prompts, arm.contexts) for arm in design.arms] == [(3, 3), (8, 8)]
     assert design_of_counts([replace(row, images=None) for row in rows]).images_per_prompt == 10
+    assert not design.contexts_known
 
 
 def test_design_effects_by_hand() -> None:
@@ -300,6 +302,31 @@ def test_one_context_never_counts_for_much() -> None:
     assert answer["contexts_per_condition"] == 67
     effects = [row["design_effect"] for row in comparison["conditions"]]
     assert effects == pytest.approx([2.45, 1 + (190 / 7 - 1) * 0.05, 2.2])
+
+
+def test_images_that_are_not_alike_count_without_limit() -> None:
+    for likeness in (alike(0.0), Likeness(correlation=0.0, effect=2.0, source="as given")):
+        answer = comparisons(CONTEXTBENCH, Aims(), likeness)["answer"]
+        assert answer["most_effective_images"] is None
+        assert answer["contexts_per_condition"] is None
+    answer = comparisons(CONTEXTBENCH, Aims(), alike(0.0))["answer"]
+    assert answer["clustered"] == answer["independent"]
+
+
+def test_contexts_that_are_not_known_are_called_prompts(fresh: Path) -> None:
+    found = planned(fresh, correlation=0.3)
+    assert "of 1 context, never" in " ".join(" ".join(plan_lines(found)).split())
+    found["design"]["contexts_known"] = False
+    said = " ".join(" ".join(plan_lines(found)).split())
+    assert "of 1 prompt, never" in said
+    assert "each prompt stands for one" in said
+
+
+def test_no_correlation_is_said() -> None:
+    found = plan(None, Aims(), Assumptions(correlation=0.0))
+    said = " ".join(" ".join(plan_lines(found)).split())
+    assert "taken for independent (intraclass correlation 0, as given)" in said
+    assert "are alike" not in said
 
 
 def test_a_design_effect_multiplies_the_images() -> None:

@@ -217,3 +217,36 @@ def test_cumulants_are_scipys() -> None:
 def test_what_cannot_be_drawn_is_refused(call: Callable[[], object]) -> None:
     with pytest.raises(ValueError):
         call()
+
+
+# ---- how far lists are from the mean over subsamples
+
+
+@pytest.mark.parametrize(
+    ("roles", "kept", "error"), [(1, 6, 0.04), (1, 26, 0.015), (5, 26, 0.004), (12, 15, 0.004)]
+)
+def test_the_error_of_lists_falls_with_the_images(roles: int, kept: int, error: float) -> None:
+    """Against subsamples drawn image by image; in units of Bias Intensity."""
+    rng = np.random.default_rng(1)
+    for labels, mentions in ((20, 2.5), (200, 2.5), (200, 0.5)):
+        shown = [_lists(3 * kept, labels, mentions, rng) for _ in range(roles)]
+        x = np.stack([role.sum(axis=0) for role in shown])[:, None]
+        found = pooled_subsample_entropy(
+            x, np.full((roles, 1), 3 * kept), np.full((roles, 1), kept)
+        )
+        drawn = []
+        for _ in range(300):
+            chosen = [role[rng.permutation(3 * kept)[:kept]].sum(axis=0) for role in shown]
+            drawn.append(plug_in_entropy(np.sum(chosen, axis=0)))
+        scale = math.log(np.count_nonzero(x.sum(axis=(0, 1))))
+        noise = np.nanstd(drawn) / math.sqrt(len(drawn)) / scale
+        assert abs(found[0] - np.nanmean(drawn)) / scale < error + 3 * noise
+
+
+def _lists(images: int, labels: int, mentions: float, rng: np.random.Generator) -> np.ndarray:
+    """Images by labels; a Poisson number of distinct labels each, of unequal popularity."""
+    shares = rng.dirichlet(np.full(labels, 0.3))
+    shown = np.zeros((images, labels), dtype=np.int64)
+    for image, number in zip(shown, np.minimum(rng.poisson(mentions, images), 8), strict=True):
+        image[rng.choice(labels, size=number, p=shares)] = 1
+    return shown

@@ -134,6 +134,11 @@ def _clustered(plan: dict[str, Any]) -> str:
     found, contexts = answer["clustered"], answer["contexts_per_condition"]
     if likeness["effect"] is not None:
         said = f"With the {likeness['source']},"
+    elif likeness["correlation"] == 0:
+        return (
+            f"Images of one context are taken for independent (intraclass correlation 0, "
+            f"{likeness['source']}), so that nothing changes when contexts are allowed for."
+        )
     else:
         said = (
             f"But images of one context are alike (intraclass correlation "
@@ -148,10 +153,16 @@ def _clustered(plan: dict[str, Any]) -> str:
     count = fewest["contexts"]
     return (
         f"{said} more images a prompt are not enough: those of {fewest['condition']}, of "
-        f"{count} context{'s' if count > 1 else ''}, never count for more than "
+        f"{count} {_contexts(count, design)}, never count for more than "
         f"{answer['most_effective_images']:,.0f}. About {contexts:,} contexts a condition, with "
         f"{size:,} images each, would do."
     )
+
+
+def _contexts(count: int, design: dict[str, Any]) -> str:
+    """Contexts, or the prompts that stand in for them."""
+    noun = "context" if design["contexts_known"] else "prompt"
+    return noun if count == 1 else f"{noun}s"
 
 
 # ---- tables
@@ -173,6 +184,10 @@ def _conditions(plan: dict[str, Any]) -> Iterator[str]:
         for row in plan["comparisons"]["conditions"]
     ]
     yield from _aligned([head, *rows], words=1)
+    if not plan["design"]["contexts_known"]:
+        yield from _wrapped(
+            "CONTEXTS: nothing tells which prompts share one, so each prompt stands for one."
+        )
 
 
 def _labels(plan: dict[str, Any]) -> Iterator[str]:

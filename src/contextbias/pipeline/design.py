@@ -17,6 +17,7 @@ from contextbias.stats.proportion import FloatArray
 from contextbias.tables import CONDITIONS, FrequencyRow, ImageRow, Prompt
 
 _PHRASING = "phrasing-"
+_TOLD = ("/phrasing-", "/substitute-")
 _IMAGES = 10  # a prompt, in the paper
 
 
@@ -44,6 +45,8 @@ class Design:
     """Seeds a prompt."""
     arms: tuple[Arm, ...]
     """The conditions that have prompts, in the order of every table."""
+    contexts_known: bool = True
+    """False where no prompt says what it is a variant of: prompts stand in for contexts."""
 
     def images(self, per_prompt: int | None = None) -> FloatArray:
         """Images of a role in each condition, shape (conditions,)."""
@@ -120,7 +123,13 @@ def _design(prompts: Sequence[tuple[str, str, str]], *, images_per_prompt: int) 
                 by_role.setdefault(role, []).append(variant)
         if by_role:
             arms.append(_arm(condition, list(by_role.values())))
-    return Design(roles=len(roles), images_per_prompt=images_per_prompt, arms=tuple(arms))
+    known = any(mark in variant for _, _, variant in prompts for mark in _TOLD)
+    return Design(
+        roles=len(roles),
+        images_per_prompt=images_per_prompt,
+        arms=tuple(arms),
+        contexts_known=known,
+    )
 
 
 def _arm(condition: str, by_role: list[list[str]]) -> Arm:

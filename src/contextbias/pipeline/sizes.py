@@ -167,9 +167,11 @@ def _answer(design: Design, aims: Aims, likeness: Likeness, floor: int) -> dict[
     for name, view in (("independent", INDEPENDENT), ("clustered", likeness)):
         seeds = needed(aims, partial(view.effective, design), view.error_df(design))
         found[name] = _size(design, seeds)
-    most = min(likeness.effective(design, MOST_IMAGES))
-    found["most_effective_images"] = float(most)
-    found["contexts_per_condition"] = _contexts(design, likeness, equal)
+    # Without likeness, or with a fixed design effect, images count without limit.
+    limited = likeness.effect is None and likeness.correlation > 0
+    most = float(min(likeness.effective(design, MOST_IMAGES))) if limited else None
+    found["most_effective_images"] = most
+    found["contexts_per_condition"] = _contexts(design, likeness, equal) if limited else None
     return found
 
 
