@@ -21,6 +21,7 @@ from contextbias.report import (
     associations,
     bias_figures,
     counted,
+    coverage,
     dependence,
     dimensions,
     explorer,
@@ -74,6 +75,8 @@ class ReaderView:
     dependence: dependence.Dependence | None
     represented: represented.Represented | None
     missing: missing.MissingView
+    coverage: list[coverage.CoverageTable]
+    told_apart: list[tuple[str, str]]
     recoveries: list[planted.Recovery]
     share_recoveries: list[planted.ShareRecovery]
     bias: list[str]
@@ -154,6 +157,8 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         dependence=dependence.dependence(frame, order),
         represented=represented.represented(frame, order),
         missing=missing.missing_view(frame, order),
+        coverage=coverage.coverage_tables(frame, order),
+        told_apart=coverage.told_apart(row),
         recoveries=recovered,
         share_recoveries=planted.share_recoveries(inputs.estimates, name, order),
         bias=planted.remaining_bias(recovered),
