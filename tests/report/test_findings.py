@@ -26,8 +26,8 @@ def test_the_lead_names_both_kinds_of_generators(make_study: MakeStudy) -> None:
 
     lead = findings.lead_sentence(findings.cards(frame, ["steady", "adaptive"]))
 
-    assert "adaptive changes" in lead
-    assert "For steady no such change is shown" in lead
+    assert "<strong>adaptive</strong> changes" in lead
+    assert "For <strong>steady</strong> no such change is shown" in lead
 
 
 def test_no_change_alone_is_not_said_of_such_a_change(make_study: MakeStudy) -> None:
@@ -35,7 +35,7 @@ def test_no_change_alone_is_not_said_of_such_a_change(make_study: MakeStudy) -> 
 
     lead = findings.lead_sentence(findings.cards(frame, ["steady"]))
 
-    assert "no change in how people are presented is shown for steady" in lead
+    assert "no change in how people are presented is shown for <strong>steady</strong>" in lead
     assert "such" not in lead
 
 
@@ -54,7 +54,10 @@ def test_a_card_does_not_lead_with_what_is_not_about_people(make_study: MakeStud
     assert card.headline == "Nothing can be said about how people are presented"
     assert [row.name.split(",")[0] for row in card.contrasts] == ["Overall", "Overall"]
     lead = findings.lead_sentence([card])
-    assert "cannot be said for adaptive: attributes of people could not be compared" in lead
+    assert (
+        "cannot be said for <strong>adaptive</strong>: attributes of people could not be compared"
+        in lead
+    )
 
 
 def test_raw_support_does_not_stand_in_for_equal_support(make_study: MakeStudy) -> None:
@@ -188,3 +191,54 @@ def test_strict_leads_with_equal_support(make_study: MakeStudy) -> None:
     assert [row.hint for row in paper][1] == "bi_pooled, raw support"
     assert [row.hint for row in strict][1] == "bi_pooled, equal support"
     assert strict[1].number == "+0.500"
+
+
+def test_a_generators_name_stays_a_name(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study(generators=("no <b>change",)).inputs().estimates, "viewer")
+
+    lead = findings.lead_sentence(findings.cards(frame, []))
+
+    assert "<strong>no &lt;b&gt;change</strong>" in lead
+
+
+def noted(frame: pl.DataFrame, note: str) -> pl.DataFrame:
+    """The frame with a note on every contrast of a cohort."""
+    averages = pl.col("contrast").is_not_null() & pl.col("dimension").is_null()
+    return frame.with_columns(note=pl.when(averages).then(pl.lit(note)).otherwise("note"))
+
+
+def test_what_a_number_does_not_rest_on_is_said_beside_it(make_study: MakeStudy) -> None:
+    frame = of_reader(make_study().inputs().estimates, "viewer")
+
+    partly, _ = findings.cards(noted(frame, "roles left out in 2 of 9 dimensions"), [])
+    single, _ = findings.cards(noted(frame, "1 of 9 dimensions on one role"), [])
+    whole, _ = findings.cards(frame, [])
+
+    assert "roles left out in 2 of 9 dimensions. So the number need not be" in partly.sentences[-1]
+    assert not partly.warnings
+    assert "rests on a single role" in single.warnings[0]
+    assert "1 of 9 dimensions on one role" in single.warnings[0]
+    assert not any("Not all of it" in sentence for sentence in whole.sentences)
+
+
+def test_a_tie_is_said_to_be_one() -> None:
+    cell = {
+        "estimand": "prevalence", "reader": "r", "generator": "g", "role": "all",
+        "condition": "CF", "low": 0.2, "high": 0.6, "n": 40,
+    }  # fmt: skip
+    rows = [
+        cell | {"dimension": dimension, "label": label, "point": point}
+        for dimension, label, point in (
+            ("color_temperature", "neutral", 0.425), ("color_temperature", "warm", 0.425),
+            ("color_temperature", "cool", 0.15), ("framing", "medium", 0.7),
+            *(("dominant_colors", name, 0.5) for name in ("red", "blue", "tan", "grey", "pink")),
+        )
+    ]  # fmt: skip
+
+    found = findings.descriptions(frame_of(EstimateRow, rows))
+
+    assert {row.dimension: row.label for row in found} == {
+        "Color temperature": "neutral, warm (tied)",
+        "Framing": "medium",
+        "Dominant colors": "blue, grey, pink, 2 more (tied)",
+    }

@@ -179,7 +179,8 @@ def test_the_level_of_intervals_follows_alpha(make_study: MakeStudy) -> None:
 
     assert "90% interval from resampling 12 roles" in text
     assert "lines their 90% intervals" in text
-    assert "95% Wilson interval" in text
+    assert "In brackets: 90% Wilson interval" in text
+    assert "95%" not in text
     assert "95% interval from" not in text
 
 
@@ -305,3 +306,95 @@ def test_a_deranged_bank_says_what_unrelated_means(make_study: MakeStudy) -> Non
 
     assert "CA-U with a place or activity of another role" in text
     assert "Prompts bank b; unrelated contexts of other roles (deranged)" in text
+
+
+def test_of_listed_prompts_only_what_they_tell_is_said(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    facts = replace(inputs.facts, bank="prompt list mine 12ab; contexts as listed", listed=True)
+    related = (pl.col("estimand") == "distinct_contexts") & (pl.col("condition") == "CA-R")
+    estimates = inputs.estimates.with_columns(
+        point=pl.when(related).then(1.0).otherwise("point"),
+        n=pl.when(related).then(1).otherwise("n"),
+        n_missing=pl.when(related).then(1).otherwise("n_missing"),
+    )
+
+    text = page_of(replace(inputs, facts=facts, estimates=estimates)).text
+
+    assert "CA-R as the list has them 6 8 1 told by 1 of 2 prompts 24" in text
+    assert "everyday" not in text.split("Conditions:")[0]
+
+
+def test_where_no_context_is_known_prompts_stand_in_for_them(make_study: MakeStudy) -> None:
+    inputs = make_study(sections=True).inputs()
+    unknown = inputs.estimates.filter(pl.col("estimand") != "distinct_contexts")
+
+    with_contexts = page_of(inputs).text
+    without = page_of(replace(inputs, estimates=unknown)).text
+
+    assert "How alike pictures of one context are" in with_contexts
+    assert "How alike pictures of one prompt are" in without
+    assert "each prompt stands in for one" in without
+    assert "CF has one context" not in without
+    assert "Images of one place and activity" not in without
+
+
+def test_the_legend_names_the_conditions_of_the_study(make_study: MakeStudy) -> None:
+    text = page_of(make_study(conditions=("CF", "CA-U")).inputs()).text
+
+    assert "Conditions: CF no context, CA-U unrelated context." in text
+
+
+def test_pictures_without_prompts_promise_none(make_study: MakeStudy) -> None:
+    inputs = make_study(**AUDIT).inputs()
+    bare = replace(inputs, prompts=[replace(prompt, text="") for prompt in inputs.prompts])
+
+    text = page_of(bare).text
+
+    assert "Choose a picture to see it larger, with what the reader said about it." in text
+    assert "Label seen in most images" in text
+
+
+def test_an_unusable_image_is_named_in_the_page_and_in_a_file(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    broken = inputs.images[0]
+    file = str(inputs.report_dir.parent / "images" / "broken.png")
+
+    files = render(replace(inputs, images=[replace(broken, path=file), *inputs.images[1:]]))
+    sound = render(make_study(broken=False).inputs())
+
+    name = "images/broken.png"
+    assert broken.status == "corrupt"
+    assert f">{name}</th>" in files["index.html"].decode()
+    assert name in files["tables/images_unusable.csv"].decode()
+    assert "tables/images_unusable.csv" not in sound
+
+
+def test_further_kinds_of_intervals_are_shown_and_described(make_study: MakeStudy) -> None:
+    inputs = make_study().inputs()
+    leading = inputs.estimates.filter(
+        pl.col("estimand") == "bi_role",
+        pl.col("contrast") == "CA-U - CF",
+        pl.col("cohort") == "people",
+        pl.col("dimension").is_null(),
+    )
+    further = leading.with_columns(low=pl.col("low") - 0.0123, method=pl.lit("bootstrap-two-level"))
+    wanted = [formats.signed(value) for value in further["low"]]
+
+    text = page_of(replace(inputs, estimates=pl.concat([inputs.estimates, further]))).text
+
+    assert "Within roles; interval from roles, then prompts" in text
+    assert all(f"[{low}, " in text for low in wanted)
+    assert "Two-level intervals resample roles, and then the prompts" in text
+    assert "Two-level intervals" not in page_of(inputs).text
+
+
+TALL = "scroll tall"
+"""Class of tables of more than 40 rows, which scroll in themselves."""
+
+
+def test_small_tables_do_not_scroll_in_themselves(make_study: MakeStudy) -> None:
+    page = page_of(make_study(sections=True).inputs())
+
+    scrolled = [str(attrs["aria-label"]) for _, attrs in page.tags if attrs.get("class") == TALL]
+    assert all(label.startswith("Numbers of the figure: ") for label in scrolled)
+    assert "scroll" in [attrs.get("class") for _, attrs in page.tags]

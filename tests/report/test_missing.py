@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 from tests.report.made_study import MakeStudy, frame_of
 
-from contextbias.report.missing import Answers, answers_read, failed_images, missing_view
+from contextbias.report.missing import (
+    Answers,
+    answers_read,
+    failed_images,
+    failed_table,
+    missing_view,
+)
 from contextbias.tables import EstimateRow
 
 
@@ -101,6 +108,17 @@ def test_a_role_without_images_in_a_condition_is_named() -> None:
 
 
 def test_images_without_a_file_are_listed_with_the_reason(make_study: MakeStudy) -> None:
-    (row,) = failed_images(make_study().inputs().images)
+    inputs = make_study().inputs()
+    broken = next(image for image in inputs.images if image.status != "ok")
+    root = inputs.report_dir.parent
+    inside = replace(broken, path=str(root / "images" / "a.png"))
+    outside = replace(broken, path=str(root.parent / "pics" / "b.jpg"))
+
+    (row,) = failed_images([inside, *inputs.images[1:]], root)
+    (other,) = failed_images([outside], root)
+    (refused,) = failed_images([replace(broken, path=None)], root)
 
     assert (row.generator, row.status, row.reason) == ("steady", "corrupt", "cut off")
+    assert row.file == "images/a.png"
+    assert (other.file, refused.file) == ("../pics/b.jpg", "")
+    assert failed_table([row])["file"].to_list() == [row.file]

@@ -35,7 +35,7 @@ def test_a_planted_contrast_is_held_or_missed_by_its_interval() -> None:
     ]
     assert planted.remaining_bias(missed) == [
         "Within roles, the interval misses the planted value for: "
-        "g, people (planted −0.250, read −0.200 [−0.220, −0.180])."
+        "<strong>g</strong>, people (planted −0.250, read −0.200 [−0.220, −0.180])."
     ]
     assert planted.remaining_bias(bare) == []
 

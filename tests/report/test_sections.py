@@ -162,7 +162,7 @@ def test_reference_shares_come_as_means_and_role_by_role() -> None:
     found = represented.represented(frame(*means, *roles), ["g"])
 
     assert found is not None
-    assert found.columns == ("CF", "all", "CA-U − CF")
+    assert found.columns == ("CA-U − CF", "CF", "all")
     ((title, (row,)),) = found.means
     assert title.startswith("Over- and under-representation")
     assert (row.roles, row.cells[0]) == ("2", ("+12.3", "[+1.0, +20.0]"))
@@ -173,18 +173,27 @@ def test_reference_shares_come_as_means_and_role_by_role() -> None:
     assert represented.represented(frame(), ["g"]) is None
 
 
-def test_a_column_is_as_wide_as_its_numbers() -> None:
-    pairs = itertools.product(("a", "b"), ("mood", "pose"))
+def test_dependence_shows_what_has_a_number() -> None:
+    def rho(generator: str, dimension: str, point: float | None) -> dict[str, object]:
+        note = None if point is not None else "no_design_effect"
+        return {
+            "estimand": "intraclass_correlation", "generator": generator, "dimension": dimension,
+            "point": point, "condition": "all", "note": note,
+        }  # fmt: skip
+
+    effect = {"estimand": "design_effect", "generator": "a", "dimension": "mood"}
     rows = [
-        {
-            "estimand": "intraclass_correlation", "generator": g, "dimension": d, "point": None,
-            "condition": "all", "note": "no_design_effect",
-        }
-        for g, d in pairs
-    ]  # fmt: skip
+        *(rho(g, d, None) for g, d in itertools.product(("a", "b"), ("mood", "pose"))),
+        effect | {"condition": "CF", "point": None},
+    ]
 
-    found = dependence.dependence(frame(*rows), ["b", "a"])
+    assert dependence.dependence(frame(*rows), ["b", "a"]) is None
 
+    known = [rho("a", "mood", 0.2), effect | {"condition": "CA-U", "point": 1.5}]
+    found = dependence.dependence(frame(*rows[1:4], *known), ["b", "a"])
+
+    # Neither the generator b, nor the dimension pose, nor CF has a number.
     assert found is not None
-    assert found.columns == (("b", "rho"), ("a", "rho"))
-    assert [row.cells for row in found.rows] == [("–", "–"), ("–", "–")]
+    assert found.columns == (("a", "rho"), ("a", "CA-U"))
+    assert [(row.dimension, row.cells) for row in found.rows] == [("Mood", ("0.20", "1.5"))]
+    assert not found.context_free

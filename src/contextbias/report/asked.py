@@ -22,6 +22,7 @@ CONDITION_WORDS = {
 _DERANGED = "with a place or activity of another role"
 _IMPORTED = "imported"
 _UNKNOWN = "not known"
+_AS_LISTED = "as the list has them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class ConditionRow:
     prompts: str
     contexts: str
     """Distinct contexts: pairs of place and activity."""
+    told: str
+    """Of how many prompts the context is known; empty where it is of all, or of none."""
     length: str
     """Words a prompt, the fewest and the most."""
     images: int
@@ -83,12 +86,14 @@ def condition_rows(inputs: ReportInputs) -> list[ConditionRow]:
         if not images.get(condition) and not prompts:
             continue
         named = all(prompt.text for prompt in prompts) and bool(prompts)
+        contexts, told = _contexts(inputs.estimates, condition)
         rows.append(
             ConditionRow(
                 name=condition,
                 words=_words(condition, prompts, inputs),
                 prompts=formats.whole(len(prompts)) if named else _UNKNOWN,
-                contexts=_contexts(inputs.estimates, condition),
+                contexts=contexts,
+                told=told,
                 length=_length(prompts),
                 images=images.get(condition, 0),
             )
@@ -124,18 +129,37 @@ def _images(inputs: ReportInputs) -> dict[str, int]:
 def _words(condition: str, prompts: Sequence[Prompt], inputs: ReportInputs) -> str:
     if any(prompt.base == _IMPORTED for prompt in prompts):
         return f"{_UNKNOWN}: imported {'pictures' if inputs.images else 'counts'}"
+    if inputs.facts.listed:
+        return _AS_LISTED
     if condition == "CA-U" and "deranged" in inputs.facts.bank:
         return _DERANGED
     return CONDITION_WORDS[condition]
 
 
-def _contexts(estimates: pl.DataFrame, condition: str) -> str:
-    """``distinct_contexts`` of the condition; of several generators, from the fewest to most."""
+def contexts_known(estimates: pl.DataFrame) -> bool:
+    """True when a context is known of some prompt; else prompts stand in for contexts."""
+    known = (pl.col("estimand") == "distinct_contexts") & (pl.col("point") > 0)
+    return not estimates.filter(known).is_empty()
+
+
+def _contexts(estimates: pl.DataFrame, condition: str) -> tuple[str, str]:
+    """``distinct_contexts`` of the condition, and of how many of its prompts they are known.
+
+    Of several generators, from the fewest contexts to the most.
+    """
     rows = estimates.filter(
-        pl.col("estimand") == "distinct_contexts", pl.col("condition") == condition
+        pl.col("estimand") == "distinct_contexts",
+        pl.col("condition") == condition,
+        pl.col("point").is_not_null(),
     )
-    points = sorted(set(rows["point"].drop_nulls()))
-    return _span(points) if points else _UNKNOWN
+    points = sorted(set(rows["point"]))
+    if not points:
+        return _UNKNOWN, ""
+    partly = rows.filter(pl.col("n_missing") > 0).sort("n_missing", descending=True)
+    told = ""
+    for n, gone in partly.select("n", "n_missing").head(1).iter_rows():
+        told = f"told by {formats.whole(n)} of {formats.whole(n + gone)} prompts"
+    return _span(points), told
 
 
 def _length(prompts: Sequence[Prompt]) -> str:

@@ -25,6 +25,8 @@ LEAST_READ = 0.5
 """Below this share of answers read, the card warns."""
 
 _COHORT = "people"
+_ONE_ROLE = "on one role"
+"""In the note of a number of which some dimension rests on a single role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +166,32 @@ def support(basis: Basis) -> tuple[str, ...]:
             f"{formats.whole(read)} of {formats.whole(asked)} answers about people were read "
             f"({shares})"
         )
-    return (f"{'; '.join(parts)}.",)
+    rests = [f"{'; '.join(parts)}."]
+    if basis.lead.note:
+        rests.append(
+            f"Not all of it is there: {basis.lead.note}. So the number need not be the difference "
+            "of the two levels in the figures."
+        )
+    return tuple(rests)
 
 
 def warnings(basis: Basis) -> tuple[str, ...]:
     """Why the number is weak, beside the roles that the headline names."""
     if basis.lead is None:
         return ()
+    parts = []
     poor = {c: found.share for c, found in basis.answers.items() if found.share < LEAST_READ}
-    if not poor:
-        return ()
-    return (
-        f"Less than half of the answers about people was read ({_by_condition(poor)}). The number "
-        "is about the pictures that could be read; the others may differ.",
-    )
+    if poor:
+        parts.append(
+            f"Less than half of the answers about people was read ({_by_condition(poor)}). The "
+            "number is about the pictures that could be read; the others may differ."
+        )
+    if _ONE_ROLE in (basis.lead.note or ""):
+        parts.append(
+            "Part of the number rests on a single role, which moves it and adds no width to the "
+            f"interval ({basis.lead.note})."
+        )
+    return tuple(parts)
 
 
 def _side(number: Number) -> int:

@@ -49,6 +49,11 @@ _CONTRAST_INTERVALS = (
     "direction, and does not show that nothing changes."
 )
 
+_UNLIKE = (
+    " A contrast rests on the roles and dimensions that both of its conditions have, so that it "
+    "need not be the difference of the two levels below."
+)
+
 
 def estimands_in(frame: pl.DataFrame) -> tuple[str, ...]:
     """The forms of Bias Intensity, the leading one first: equal support in preset ``strict``.
@@ -125,7 +130,8 @@ def contrasts_figure(
         title="What changes between conditions",
         caption="Right of the line: more concentrated in the first condition of the difference; "
         "left: less."
-        + (_CONTRAST_INTERVALS.format(level=level) if any(row[-1] for row in rows) else ""),
+        + (_CONTRAST_INTERVALS.format(level=level) if any(row[-1] for row in rows) else "")
+        + (_UNLIKE if _is_partial(numbers) else ""),
         groups=tuple(groups),
         header=("form", "contrast", "generator", "cohort", "difference", "interval"),
         rows=tuple(rows),
@@ -163,6 +169,16 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
         rows=tuple(rows),
         choice="Generator",
         wide=True,
+    )
+
+
+def _is_partial(numbers: dict[str, Index]) -> bool:
+    """True when some contrast of a cohort says that roles or dimensions are left out."""
+    return any(
+        number.note is not None and ("left out" in number.note or "missing" in number.note)
+        for table in numbers.values()
+        for key, number in table.items()
+        if key[2] is not None and key[4] is None and number.point is not None
     )
 
 

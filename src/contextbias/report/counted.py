@@ -21,6 +21,15 @@ _FORMS = (
     ("bi_pooled", "raw", "Pooled over roles, every image"),
 )
 _UNPROMPTED = "_unprompted"
+_INTERVALS = {
+    "bootstrap-bca": "interval bias-corrected and accelerated (BCa)",
+    "bootstrap-two-level": "interval from roles, then prompts",
+    "bootstrap-unpaired": "interval from roles drawn anew in each condition",
+}
+"""Words of the kinds of intervals that may stand beside the leading one, by method."""
+
+_WITH_INTERVALS = ("bi_role", "bi_pooled")
+"""Forms whose further intervals are shown; the CSV file has those of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +98,29 @@ def _numbers(frame: pl.DataFrame) -> dict[tuple[str, str, str], Index]:
             numbers = index(of_support, estimand + suffix, support=support)
             if numbers:
                 found[estimand + suffix, support, words + more] = numbers
+            if not suffix and estimand in _WITH_INTERVALS:
+                found |= _further(of_support, estimand, support, words)
     bounds = index(frame, "bi_pooled_bounds")
     if bounds:
         words = "Pooled over roles, every image: least and most, had nothing been missing"
         found["bi_pooled_bounds", "raw", words] = bounds
     return found
+
+
+def _further(
+    rows: pl.DataFrame, estimand: str, support: str, words: str
+) -> dict[tuple[str, str, str], Index]:
+    """The same numbers with the other kinds of intervals that were asked for."""
+    numbers = {
+        how: index(rows, estimand, support=support, method=method)
+        for method, how in _INTERVALS.items()
+    }
+    leading = index(rows, estimand, support=support)
+    return {
+        (estimand, support, f"{words}; {how}"): found
+        for how, found in numbers.items()
+        if found and found != leading
+    }
 
 
 def _contrasts(numbers: Index) -> set[str]:

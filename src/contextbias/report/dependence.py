@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from contextbias.report import formats
-from contextbias.report.select import cohort_of, dimension_order, generators_in, index
+from contextbias.report.select import (
+    Index,
+    cohort_of,
+    dimension_order,
+    generators_in,
+    index,
+)
 from contextbias.tables import CONDITIONS
 
 
@@ -27,17 +33,19 @@ class Dependence:
     columns: tuple[tuple[str, str], ...]
     """Generator, and ``rho`` or the condition."""
     rows: tuple[DependenceRow, ...]
+    context_free: bool
+    """True when there is a column of CF, whose value is taken from the others."""
 
 
 def dependence(frame: pl.DataFrame, order: Sequence[str]) -> Dependence | None:
-    """Collect ``intraclass_correlation`` and ``design_effect``; None where there is neither.
+    """Collect ``intraclass_correlation`` and ``design_effect``; None where neither has a number.
 
     Args:
         frame: Estimates of one reader.
         order: Generators in the order of the configuration.
     """
-    rho = index(frame, "intraclass_correlation", ("generator", "dimension"))
-    effects = index(frame, "design_effect", ("generator", "dimension", "condition"))
+    rho = _there(index(frame, "intraclass_correlation", ("generator", "dimension")))
+    effects = _there(index(frame, "design_effect", ("generator", "dimension", "condition")))
     generators = [g for g in generators_in(frame, order, mean=False) if g in {k[0] for k in rho}]
     if not generators:
         return None
@@ -55,4 +63,9 @@ def dependence(frame: pl.DataFrame, order: Sequence[str]) -> Dependence | None:
             cells += [formats.plain(number.point if number else None, 1) for number in found]
         rows.append(DependenceRow(formats.capital(name), tuple(cells)))
     columns = tuple((g, column) for g in generators for column in ("rho", *conditions))
-    return Dependence(columns, tuple(rows))
+    return Dependence(columns, tuple(rows), "CF" in conditions)
+
+
+def _there(numbers: Index) -> Index:
+    """The numbers that are defined."""
+    return {key: number for key, number in numbers.items() if number.point is not None}

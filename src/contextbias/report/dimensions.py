@@ -43,6 +43,8 @@ class DimensionRow:
     interval: str
     bounds: str
     """Least and most of that difference, had nothing been missing."""
+    note: str
+    """What the difference does not rest on: roles left out …; empty without a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ def _row(
         change=formats.signed(change.point if change else None),
         interval=formats.interval(change.low, change.high, sign=True) if change else "",
         bounds=formats.interval(bounds.low, bounds.high, sign=True) if bounds else "",
+        note=(change.note or "") if change else "",
     )
 
 

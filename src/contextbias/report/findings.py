@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from markupsafe import Markup
 
 from contextbias.report import formats
 from contextbias.report.basis import (
@@ -30,6 +31,8 @@ from contextbias.report.select import (
 )
 
 _VERDICTS = ("invariant", "inconclusive", "shifted")
+_MOST_TIED = 3
+"""Labels of a tie that are named."""
 _WITHOUT_FINDING = {
     "few": "too few roles stand behind the numbers",
     "no_interval": "there is no interval",
@@ -107,6 +110,7 @@ class Description:
     generator: str
     dimension: str
     label: str
+    """The label; of several that are as frequent, all, and that they are tied."""
     share: str
     interval: str
     read: str
@@ -116,13 +120,15 @@ class Description:
 def descriptions(frame: pl.DataFrame) -> list[Description]:
     """The most frequent label of each dimension, for images of one role and one condition."""
     keys = ("generator", "dimension", "label", "role", "condition")
-    best: dict[tuple[str, str], tuple[str, Number]] = {}
+    best: dict[tuple[str, str], tuple[list[str], Number]] = {}
     for key, number in index(frame, "prevalence", keys).items():
         if key[4] == ALL or not number.point:
             continue
         known = best.get((key[0], key[1]))
         if known is None or number.point > (known[1].point or 0.0):
-            best[key[0], key[1]] = (key[2], number)
+            best[key[0], key[1]] = ([key[2]], number)
+        elif number.point == known[1].point:
+            known[0].append(key[2])
     names = dimension_order({key[1] for key in best})
     people_first = sorted(names, key=lambda name: cohort_of(name) != "people")
     order = {name: rank for rank, name in enumerate(people_first)}
@@ -130,16 +136,26 @@ def descriptions(frame: pl.DataFrame) -> list[Description]:
         Description(
             generator=generator,
             dimension=formats.capital(dimension),
-            label=formats.words(label),
+            label=_tied(labels),
             share=formats.percent(number.point),
             interval=formats.share_interval(number.low, number.high),
             read=formats.whole(number.n),
             missing=formats.whole(number.n_missing),
         )
-        for (generator, dimension), (label, number) in sorted(
+        for (generator, dimension), (labels, number) in sorted(
             best.items(), key=lambda item: (item[0][0], order[item[0][1]])
         )
     ]
+
+
+def _tied(labels: Sequence[str]) -> str:
+    """The most frequent labels for reading; of many the first few."""
+    names = [formats.words(name) for name in sorted(labels)]
+    if len(names) == 1:
+        return names[0]
+    more = len(names) - _MOST_TIED
+    shown = [*names[:_MOST_TIED], f"{more} more"] if more > 0 else names
+    return f"{', '.join(shown)} (tied)"
 
 
 def cards(
@@ -171,35 +187,33 @@ def cards(
     ]
 
 
-def lead_sentence(found: Sequence[Card]) -> str:
-    """The finding over all generators in a few sentences."""
-    parts: list[str] = []
+def lead_sentence(found: Sequence[Card]) -> Markup:
+    """The finding over all generators in a few sentences, names of generators marked as such."""
+    parts: list[Markup] = []
     for leading in LEADING.values():
         parts += _found([card for card in found if card.leading == leading], leading)
     for kind, why in _WITHOUT_FINDING.items():
         if named := _named(found, kind):
-            parts.append(
-                f"Whether the presentation of people changes cannot be said for {_join(named)}: "
-                f"{why}."
-            )
-    return " ".join(parts)
+            text = "Whether the presentation of people changes cannot be said for {}: {}."
+            parts.append(Markup(text).format(_join(named), why))
+    return Markup(" ").join(parts)
 
 
-def _found(cards: Sequence[Card], leading: Leading) -> list[str]:
+def _found(cards: Sequence[Card], leading: Leading) -> list[Markup]:
     """Sentences about the generators of one contrast of which something can be said."""
     changed, same = _named(cards, "changed"), _named(cards, "same")
     parts = []
     if changed:
-        parts.append(
-            f"{leading.when}, the presentation of people in pictures by {_join(changed)} changes."
-        )
+        text = "{}, the presentation of people in pictures by {} changes."
+        parts.append(Markup(text).format(leading.when, _join(changed)))
     if same:
-        start = (
-            f"For {_join(same)} no such change is shown"
+        text = (
+            "For {1} no such change is shown"
             if changed
-            else f"{leading.when}, no change in how people are presented is shown for {_join(same)}"
+            else "{0}, no change in how people are presented is shown for {1}"
         )
-        parts.append(f"{start}: the interval of the difference in concentration includes 0.")
+        text += ": the interval of the difference in concentration includes 0."
+        parts.append(Markup(text).format(leading.when, _join(same)))
     return parts
 
 
@@ -291,5 +305,9 @@ def _shares(shares: dict[str, Index], generator: str, cohort: str) -> Shares | N
     )
 
 
-def _join(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _join(names: Sequence[str]) -> Markup:
+    """Names as a list in a sentence, each marked: a name may be a word of the language."""
+    marked = [Markup("<strong>{}</strong>").format(name) for name in names]
+    if len(marked) == 1:
+        return marked[0]
+    return Markup("{} and {}").format(Markup(", ").join(marked[:-1]), marked[-1])

@@ -50,6 +50,9 @@ from contextbias.tables import CONDITIONS, MISSING_REASONS, ReaderRow
 PAGE = "index.html"
 """Name of the page in the report's folder."""
 
+FAILED = "images_unusable.csv"
+"""Name of the table of images without a usable file."""
+
 _SCRIPTS = ("data.js", "pictures.js", "associations.js", "page.js")
 _CONDITION_NAMES = {"CF": "no context", "CA-R": "related context", "CA-U": "unrelated context"}
 
@@ -63,7 +66,7 @@ class ReaderView:
     backend: str
     comparable: bool
     """True when there are images in more than one condition."""
-    lead: str
+    lead: Markup
     cards: list[findings.Card]
     counted: counted.Counted | None
     """The leading contrast, counted in other ways."""
@@ -79,7 +82,7 @@ class ReaderView:
     told_apart: list[tuple[str, str]]
     recoveries: list[planted.Recovery]
     share_recoveries: list[planted.ShareRecovery]
-    bias: list[str]
+    bias: list[Markup]
     planted_figure: panels.Figure | None
 
 
@@ -94,6 +97,9 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         inputs give the same bytes.
     """
     tables = csv_files(inputs.estimates)
+    failed = missing.failed_images(inputs.images, inputs.report_dir.parent)
+    if failed:
+        tables[FAILED] = missing.failed_table(failed).write_csv().encode()
     with ThreadPoolExecutor(max_workers=1) as aside:
         # Decoding images and drawing charts both release the interpreter's lock.
         embedding = aside.submit(embed, inputs.images, budget=inputs.thumbnail_budget)
@@ -108,7 +114,9 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "conditions": conditions,
         "confound": asked.confound(conditions),
         "condition_words": _CONDITION_NAMES,
-        "failed": missing.failed_images(inputs.images),
+        "contexts_known": asked.contexts_known(inputs.estimates),
+        "prompts_known": any(prompt.text for prompt in inputs.prompts),
+        "failed": failed,
         "reasons": MISSING_REASONS,
         "table_names": sorted(tables),
         "roles": asked.roles_of(inputs),
@@ -138,7 +146,9 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
     recovered = planted.recoveries(inputs.estimates, name, order)
     drawn = [
         bias_figures.contrasts_figure(frame, order, f"{ident}-contrasts", level=level),
-        None if comparable else share_figures.distributions_figure(every, f"{ident}-labels"),
+        None
+        if comparable
+        else share_figures.distributions_figure(every, f"{ident}-labels", level=level),
         bias_figures.levels_figure(frame, order, f"{ident}-levels", level=level),
         bias_figures.dimensions_figure(frame, order, f"{ident}-dimensions"),
     ]
@@ -196,6 +206,7 @@ def _blocks(
         "readers": [view.name for view in views],
         "conditionWords": _CONDITION_NAMES,
         "strict": inputs.facts.preset == "strict",
+        "level": formats.level(inputs.facts.alpha),
     }
     blocks["vocabulary"] = vocabulary.as_json() | settings
     blocks["thumbnails"] = explorer.thumbnail_texts(thumbnails)

@@ -36,7 +36,7 @@ class RunFacts:
     people: str
     """``primary`` or ``any``: whose attributes count."""
     alpha: float
-    """Level of tests; intervals of Bias Intensity have 1 - alpha, Wilson intervals always 95%."""
+    """Level of tests; intervals have 1 - alpha."""
     margin_pp: float
     """Largest range, in percentage points, that counts as no change."""
     bootstrap: int
@@ -52,6 +52,8 @@ class RunFacts:
     """How seeds were chosen, in words."""
     bank: str = ""
     """Where the prompts come from, in words; empty when no generator was asked."""
+    listed: bool = False
+    """True when the prompts are those of a list: nobody knows what its conditions were to name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -64,6 +66,8 @@ class FailedImage:
     status: str
     reason: str
     seed: int
+    file: str
+    """The file, seen from the study's folder; empty where none was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +137,38 @@ def missing_view(frame: pl.DataFrame, order: Sequence[str]) -> MissingView:
     )
 
 
-def failed_images(images: Sequence[ImageRow]) -> list[FailedImage]:
-    """Images whose latest attempt is not ``ok``, in the order of the table's keys."""
+def failed_images(images: Sequence[ImageRow], root: Path) -> list[FailedImage]:
+    """Images whose latest attempt is not ``ok``, in the order of the table's keys.
+
+    Args:
+        images: Latest attempt of each image, paths absolute.
+        root: The study's folder.
+    """
     return sorted(
         (
-            FailedImage(i.generator, i.role, i.condition, i.status, i.reason or "", i.seed)
+            FailedImage(
+                generator=i.generator,
+                role=i.role,
+                condition=i.condition,
+                status=i.status,
+                reason=i.reason or "",
+                seed=i.seed,
+                file=_file(i.path, root),
+            )
             for i in images
             if i.status != "ok"
         ),
-        key=lambda row: (row.generator, row.role, row.condition, row.seed),
+        key=lambda row: (row.generator, row.role, row.condition, row.seed, row.file),
     )
+
+
+def failed_table(rows: Sequence[FailedImage]) -> pl.DataFrame:
+    """Images that cannot be used as a table, with the file of each."""
+    return pl.DataFrame([asdict(row) for row in rows])
+
+
+def _file(path: str | None, root: Path) -> str:
+    return "" if path is None else Path(os.path.relpath(path, root)).as_posix()
 
 
 def _dimensions(frame: pl.DataFrame) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
 from contextbias.report import formats
 from contextbias.report.inputs import ALL, PLANTED
@@ -117,7 +118,7 @@ def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list
     return [{"x": x, "y": y, "cohort": cohort} for x, y, cohort in sorted(places)]
 
 
-def remaining_bias(rows: Sequence[Recovery]) -> list[str]:
+def remaining_bias(rows: Sequence[Recovery]) -> list[Markup]:
     """What the comparison says, in words: which planted contrasts the intervals hold or miss."""
     sentences = []
     for estimand, view in (("bi_role", "Within roles"), ("bi_pooled", "Pooled over roles")):
@@ -126,16 +127,17 @@ def remaining_bias(rows: Sequence[Recovery]) -> list[str]:
         if not checked:
             continue
         if not missed:
-            sentences.append(
-                f"{view}, every interval of CA-U \N{MINUS SIGN} CF holds its planted value."
-            )
+            text = "{}, every interval of CA-U \N{MINUS SIGN} CF holds its planted value."
+            sentences.append(Markup(text).format(view))
             continue
-        where = "; ".join(
-            f"{row.generator}, {row.cohort} (planted {row.planted}, "
-            f"read {row.recovered} {row.interval})"
+        where = Markup("; ").join(
+            Markup("<strong>{}</strong>, {} (planted {}, read {} {})").format(
+                row.generator, row.cohort, row.planted, row.recovered, row.interval
+            )
             for row in missed
         )
-        sentences.append(f"{view}, the interval misses the planted value for: {where}.")
+        text = "{}, the interval misses the planted value for: {}."
+        sentences.append(Markup(text).format(view, where))
     return sentences
 
 

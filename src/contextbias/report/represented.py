@@ -33,7 +33,7 @@ class MeanRow:
     label: str
     roles: str
     cells: tuple[tuple[str, str], ...]
-    """Number and interval: conditions, all of them, then the leading contrast."""
+    """Number and interval: the leading contrast, then conditions and all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Represented:
     """The section about reference shares."""
 
     columns: tuple[str, ...]
-    """Conditions, ``all``, and the leading contrast."""
+    """The leading contrast, conditions, and ``all``."""
     means: tuple[tuple[str, tuple[MeanRow, ...]], ...]
     """Title and rows."""
     roles: tuple[RoleRow, ...]
@@ -85,7 +85,7 @@ def represented(frame: pl.DataFrame, order: Sequence[str]) -> Represented | None
         for name, title in _TITLES.items()
         if (rows := _means(numbers[name], names, conditions, contrast))
     )
-    columns = tuple(formats.minus(c) for c in (*conditions, contrast) if c)
+    columns = tuple(formats.minus(c) for c in (contrast, *conditions) if c)
     return Represented(columns, means, tuple(roles[:MOST_ROLES]), len(roles))
 
 
@@ -97,8 +97,8 @@ def _means(
     for generator in generators:
         for dimension, label in labels:
             found = [numbers.get((generator, c, None, dimension, label)) for c in conditions]
-            if contrast:
-                found.append(numbers.get((generator, None, contrast, dimension, label)))
+            if contrast:  # first, where a phone shows it
+                found.insert(0, numbers.get((generator, None, contrast, dimension, label)))
             sizes = [number.n for number in found if number is not None]
             if sizes:
                 rows.append(

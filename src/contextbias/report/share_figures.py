@@ -31,8 +31,11 @@ MOST_GROUPS = 8
 _Cells = list[tuple[tuple[Any, ...], Number]]
 
 
-def distributions_figure(frame: pl.DataFrame, ident: str) -> Figure | None:
-    """Share of images by label for each dimension: for images of one condition only."""
+def distributions_figure(frame: pl.DataFrame, ident: str, *, level: str) -> Figure | None:
+    """Share of images by label for each dimension: for images of one condition only.
+
+    `level` is that of the intervals, such as ``95%``.
+    """
     conditions = conditions_in(frame)
     cells = index(frame, "prevalence", (*CELL_KEYS, "condition"))
     wanted = [(key, number) for key, number in cells.items() if key[4] in conditions]
@@ -52,7 +55,7 @@ def distributions_figure(frame: pl.DataFrame, ident: str) -> Figure | None:
         ident=ident,
         title="What the images show",
         caption="Share of the images in which the label was read, out of those where the question "
-        f"had an answer; lines are 95% Wilson intervals. At most {MOST_LABELS} labels a "
+        f"had an answer; lines are {level} Wilson intervals. At most {MOST_LABELS} labels a "
         "dimension are drawn.",
         groups=tuple(groups),
         header=("generator", "role", "dimension", "label", "share", "interval"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +10,21 @@ from typing import TYPE_CHECKING
 
 from contextbias import __version__
 from contextbias.errors import StudyError
+from contextbias.ids import image_seed
 from contextbias.report.inputs import ATTRIBUTE_COLUMNS, ReportInputs, RunFacts
 from contextbias.schema import CODEBOOK_VERSION
-from contextbias.tables import ImageRow, ReaderRow
+from contextbias.tables import ImageRow, Prompt, ReaderRow
 
 if TYPE_CHECKING:
     import polars as pl
 
     from contextbias.store import Study
+
+_IMPORTED = "imported"
+_LISTS = (".json", ".jsonl", ".ndjson")
+"""A bank with such a name is a prompt list; see docs/config.md."""
+_MOST_SEEDS = 12
+"""Seeds of a list that are named one by one."""
 
 
 def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
@@ -38,13 +46,14 @@ def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
     asked = {image.prompt_id for image in images}
     if (counts := study.label_counts()) is not None:
         asked |= set(counts["prompt_id"].unique())
+    prompts = [prompt for prompt in study.prompts() if prompt.prompt_id in asked]
     return ReportInputs(
         title=study.config.study.name,
-        facts=_facts(study, estimates, images, readers),
+        facts=_facts(study, estimates, images, prompts, readers),
         estimates=estimates,
         attributes=attributes,
         images=images,
-        prompts=[prompt for prompt in study.prompts() if prompt.prompt_id in asked],
+        prompts=prompts,
         report_dir=study.root / "report",
     )
 
@@ -57,6 +66,7 @@ def _facts(
     study: Study,
     estimates: pl.DataFrame,
     images: list[ImageRow],
+    prompts: list[Prompt],
     readers: Sequence[ReaderRow],
 ) -> RunFacts:
     config = study.config
@@ -86,8 +96,9 @@ def _facts(
         codebook=CODEBOOK_VERSION,
         version=__version__,
         made_at=max(dates, default=""),
-        seeds=_seeds(study),
-        bank=_bank(study),
+        seeds=_seeds(study, images),
+        bank=_bank(study, prompts),
+        listed=_is_listed(study),
     )
 
 
@@ -96,13 +107,23 @@ def _is_drawn(study: Study) -> bool:
     return any(entry.backend != "folder" for entry in study.config.generators)
 
 
-def _bank(study: Study) -> str:
-    """Bank and options of the prompts, in words."""
+def _is_listed(study: Study) -> bool:
+    """True when the prompts are those of a list."""
+    return _is_drawn(study) and study.config.bench.bank.lower().endswith(_LISTS)
+
+
+def _bank(study: Study, prompts: Sequence[Prompt]) -> str:
+    """Bank, with name and version, and options of the prompts, in words; or their list."""
     if not _is_drawn(study):
         return ""
     asked = study.config.bench
+    labels = sorted({prompt.bank for prompt in prompts} - {_IMPORTED})
+    file = Path(asked.bank).name
+    if _is_listed(study):
+        return f"prompt list {', '.join(labels) or file}; contexts as listed"
+    named = ", ".join(labels) or file
     parts = [
-        f"bank {Path(asked.bank).name}",
+        f"bank {named} ({file})" if file.endswith(".toml") and labels else f"bank {named}",
         "unrelated contexts of other roles (deranged)"
         if asked.unrelated == "deranged"
         else "unrelated contexts from an everyday pool",
@@ -112,13 +133,60 @@ def _bank(study: Study) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _seeds(study: Study) -> str:
+def _seeds(study: Study, images: Sequence[ImageRow]) -> str:
+    """How many images a prompt has, and which seeds, in words."""
     if not _is_drawn(study):
         return ""
-    each = study.config.study.images_per_prompt
+    asked = study.config.study
     how = (
         "the same in every condition and generator"
-        if (study.config.study.seeds == "paired")
+        if asked.seeds == "paired"
         else "other ones for every prompt"
     )
-    return f"{each} image{'' if each == 1 else 's'} a prompt, seeds {how}"
+    if not _is_listed(study):
+        return f"{_counted(asked.images_per_prompt)} a prompt, seeds {how}"
+    drawn = {entry.name for entry in study.config.generators if entry.backend != "folder"}
+    given = [image for image in images if image.generator in drawn]
+    own = [image for image in given if image.seed == _derived(study, image)]
+    parts = [f"{_images_each(given)} a prompt"]
+    if len(own) < len(given):
+        parts.append(f"seeds of the list: {_seeds_by_generator(given, own)}")
+    if own:
+        where = "" if len(own) == len(given) else "where the list gives none, "
+        parts.append(f"{where}seeds {how}")
+    return "; ".join(parts)
+
+
+def _derived(study: Study, image: ImageRow) -> int:
+    """The seed that the image has where no list gives one."""
+    asked = study.config.study
+    prompt = None if asked.seeds == "paired" else image.prompt_id
+    return image_seed(asked.seed, image.role, image.replicate, prompt)
+
+
+def _seeds_by_generator(given: Sequence[ImageRow], own: Sequence[ImageRow]) -> str:
+    """The seeds that are the list's: few are named, of many the number and the ends."""
+    others = {image.image_id for image in own}
+    found: dict[str, set[int]] = defaultdict(set)
+    for image in given:
+        if image.image_id not in others:
+            found[image.generator].add(image.seed)
+    return "; ".join(f"{name} {_seeds_named(sorted(found[name]))}" for name in sorted(found))
+
+
+def _seeds_named(seeds: Sequence[int]) -> str:
+    if len(seeds) <= _MOST_SEEDS:
+        return ", ".join(map(str, seeds))
+    return f"{len(seeds)} different ones between {seeds[0]} and {seeds[-1]}"
+
+
+def _images_each(images: Sequence[ImageRow]) -> str:
+    """How many images the prompts have, from the fewest to the most."""
+    each = sorted(Counter((image.generator, image.prompt_id) for image in images).values())
+    if not each or each[0] == each[-1]:
+        return _counted(each[0] if each else 0)
+    return f"{each[0]} to {_counted(each[-1])}"
+
+
+def _counted(number: int) -> str:
+    return f"{number} image{'' if number == 1 else 's'}"

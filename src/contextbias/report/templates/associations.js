@@ -15,7 +15,7 @@ const columnsOf = (table) => {
     { id: "label", title: "Label", value: (k) => vocabulary.labels[table.l[k]], text: (k) => spaced(vocabulary.labels[table.l[k]]), opens: true },
     { id: "generator", title: "Generator", ...name(vocabulary.generators, "g"), skip: !several("g") },
     ...table.conditions.map((condition, c) => ({ id: `p${c}`, title: compared ? vocabulary.conditions[condition] : "Share", hint: compared ? vocabulary.conditionWords[vocabulary.conditions[condition]] : null, wide: true, ...prevalence(c) })),
-    { id: "interval", title: "95% interval", skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
+    { id: "interval", title: `${vocabulary.level} interval`, skip: compared, text: (k) => between(table.prevalence[0], k), number: true },
     { id: "trend", title: "Trend", skip: !compared, draws: true },
     { id: "range", title: "Range", hint: "in percentage points; in brackets, the range that chance alone gives", ...number(table, "range", (v) => fixed(v, 1)), text: (k) => ranged(table, k) },
     { id: "ccs", title: "CCS", ...number(table, "ccs", (v) => fixed(v, 1)) },
