@@ -28,6 +28,8 @@ from contextbias.schema import UNKNOWN
 
 JUDGED = Path(__file__).parent / "data" / "judged_faces.csv"
 DIMENSIONS = ("eyewear_present", "facial_hair_present", "age_range")
+AGES = ((20.0, "young_adult"), (40.0, "middle_aged"), (58.0, "older_adult"))
+"""Ranges from this mean age on. The reader does not answer them: this measures why."""
 SAME_FACE = 0.5
 """Intersection over union from which a detected face is the judged one."""
 
@@ -124,7 +126,8 @@ def score_judged(readings: dict[str, RawReading]) -> dict[str, Score]:
             if row[name]:
                 score = scores.setdefault(f"{name} {generator}", Score())
                 where = f"{row['picture']} face at {row['x0']}, {row['y0']}"
-                score.add(where, row[name], _answer(reading, person, name))
+                answer = _age if name == "age_range" else _answer
+                score.add(where, row[name], answer(reading, person, name))
     return dict(sorted(scores.items()))
 
 
@@ -142,6 +145,14 @@ def _answer(reading: RawReading, person: int | None, dimension: str) -> str:
     if person is None or person >= len(people):
         return UNKNOWN
     return str(people[person][dimension])
+
+
+def _age(reading: RawReading, person: int | None, _: str) -> str:
+    """The age range that the mean age in the raw reading would be."""
+    faces = reading.raw.get("faces", [])
+    if person is None or person >= len(faces) or faces[person]["age"] is None:
+        return UNKNOWN
+    return max(((0.0, UNKNOWN), *AGES), key=lambda r: (r[0] <= faces[person]["age"], r[0]))[1]
 
 
 def _matching_person(row: dict[str, str], reading: RawReading) -> int | None:

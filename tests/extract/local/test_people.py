@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from contextbias.extract.local.faces import Face
 from contextbias.extract.local.people import (
-    age_label,
     answers,
     mean_age,
     prominence,
@@ -16,7 +15,7 @@ from contextbias.extract.local.people import (
 )
 from contextbias.extract.local.probes import PHOTOGRAPH
 
-READ = {"gender_presentation", "age_range", "eyewear_present", "facial_hair_present"}
+READ = {"gender_presentation", "eyewear_present", "facial_hair_present"}
 
 
 ANSWERS = {PHOTOGRAPH: 0.9, "eyewear_present": 0.95, "facial_hair_present": 0.05}
@@ -50,29 +49,10 @@ def _ages(**years: float) -> NDArray[np.float64]:
     return ages
 
 
-@pytest.mark.parametrize(
-    ("ages", "label"),
-    [
-        (_ages(y10=1), "unknown"),
-        (_ages(y19=1), "unknown"),
-        (_ages(y20=1), "young_adult"),
-        (_ages(y39=1), "young_adult"),
-        (_ages(y40=1), "middle_aged"),
-        (_ages(y58=1), "older_adult"),
-        (_ages(y80=1), "older_adult"),
-        # Mean 45, but hardly any probability near it.
-        (_ages(y25=0.5, y65=0.5), "unknown"),
-    ],
-)
-def test_age_bins(ages: NDArray[np.float64], label: str) -> None:
-    assert age_label(ages) == label
-
-
 @given(st.lists(st.floats(0, 1), min_size=81, max_size=81).filter(lambda p: sum(p) > 0.1))
 def test_mean_age_is_an_age(weights: list[float]) -> None:
     ages = np.array(weights) / sum(weights)
     assert 0 <= mean_age(ages) <= 80
-    assert age_label(ages) in {"unknown", "young_adult", "middle_aged", "older_adult"}
 
 
 @dataclass
@@ -145,11 +125,18 @@ def test_what_the_face_does_not_show_stays_unknown() -> None:
     found = answers(person, confidence=0.9)
     assert {name: found[name] for name in READ} == {
         "gender_presentation": "male",
-        "age_range": "young_adult",
         "eyewear_present": "yes",
         "facial_hair_present": "no",
     }
     assert {value for name, value in found.items() if name not in READ} == {"unknown"}
+
+
+def test_the_age_is_measured_but_not_answered() -> None:
+    networks = FakeNetworks([(32, 32, 100.0)], male=(1.0, 1.0))
+    (person,) = read_people(_skin(), networks, smallest_face=44)
+    assert person.ages is not None
+    assert mean_age(person.ages) == pytest.approx(30)
+    assert answers(person, confidence=0.9)["age_range"] == "unknown"
 
 
 def test_a_face_behind_the_gate_is_a_person_of_unknowns() -> None:

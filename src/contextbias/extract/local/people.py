@@ -27,10 +27,6 @@ from contextbias.schema import UNKNOWN, empty_person
 SEARCH_SIDES = (832, 256)
 """Pixels of the longer side at which faces are searched: the first for small faces, the second for
 faces that fill the picture. A picture is never enlarged for it."""
-AGE_BINS = ((20.0, "young_adult"), (40.0, "middle_aged"), (58.0, "older_adult"))
-"""From this mean age on. Below the first the age is unknown: the judged pictures show no child."""
-AGE_MASS = 0.5
-"""Probability that the bin of the mean age must have."""
 QUESTIONS = tuple(name for name in PARTS if name != PHOTOGRAPH)
 """Dimensions that probes answer, with yes or no."""
 
@@ -126,9 +122,8 @@ def answers(person: Person, *, confidence: float) -> dict[str, Any]:
         confidence: Probability that gender presentation must reach to be answered.
     """
     found = empty_person()
-    if person.male is not None and person.ages is not None:
+    if person.male is not None:
         found["gender_presentation"] = _gender_label(person.male, confidence)
-        found["age_range"] = age_label(person.ages)
     for name, yes in person.probed.items():
         found[name] = _yes_or_no(yes, probes()[name].confidence)
     return found
@@ -147,25 +142,12 @@ def _yes_or_no(yes: float, confidence: float) -> str:
 
 
 def mean_age(ages: NDArray[np.float64]) -> float:
-    """Expectation of the age distribution, in years."""
-    return float(ages @ _AGES)
+    """Expectation of the age distribution, in years.
 
-
-def age_label(ages: NDArray[np.float64]) -> str:
-    """The bin of the mean age, when that bin holds at least AGE_MASS of the probability.
+    It stays in the raw reading and is no answer: of the age ranges only young adults could be shown
+    to be read well enough, and one label alone would read as 100%.
 
     Args:
         ages: Probabilities of the ages 0 to 80, sum 1.
     """
-    label = _bin(mean_age(ages), AGE_BINS)
-    mass = sum(p for age, p in zip(_AGES, ages, strict=True) if _bin(age, AGE_BINS) == label)
-    return label if mass >= AGE_MASS else UNKNOWN
-
-
-def _bin(value: float, bins: tuple[tuple[float, str], ...]) -> str:
-    """Label of the last bin that starts at or below `value`; unknown below the first."""
-    label = UNKNOWN
-    for start, name in bins:
-        if value >= start:
-            label = name
-    return label
+    return float(ages @ _AGES)

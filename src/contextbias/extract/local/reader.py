@@ -27,7 +27,7 @@ from contextbias.options import Options
 from contextbias.schema import Record, empty_person, empty_record
 from contextbias.weights import require, select
 
-RULES = "2"
+RULES = "3"
 """Version of the reader's rules and thresholds; raised whenever an answer can change."""
 
 READABLE: Mapping[str, tuple[str, ...]] = {
@@ -36,7 +36,6 @@ READABLE: Mapping[str, tuple[str, ...]] = {
     "depth_of_field": ("shallow", "medium", "deep"),
     "framing": ("tight", "medium", "wide"),
     "gender_presentation": ("female", "male"),
-    "age_range": ("young_adult", "middle_aged", "older_adult"),
     "eyewear_present": ("yes", "no"),
     "facial_hair_present": ("yes", "no"),
 }
