@@ -26,7 +26,7 @@ REMOVED = "removed"
 MISSING_REASONS = {
     "unknown": "the reader saw too little evidence",
     "not_readable": "the reader has declared that it cannot read this dimension",
-    "not_applicable": "the question does not arise (weather indoors)",
+    "not_applicable": "the question does not arise (weather indoors, color of absent hair)",
     "no_person": "nobody is visible, so the person's questions have no answer",
     "refused": "the reader refused the image",
     "blocked": "the generator refused the prompt",

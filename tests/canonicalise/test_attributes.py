@@ -114,6 +114,36 @@ def test_7_weather_indoors_is_not_applicable() -> None:
     assert facts_of(record(weather="not_applicable"), "weather") == [(None, None, "not_applicable")]
 
 
+@pytest.mark.parametrize(
+    ("denied", "dimension"),
+    [
+        ({"facial_hair_present": "no"}, "facial_hair_color"),
+        ({"facial_hair_style": "none"}, "facial_hair_color"),
+        ({"hair_present": "no"}, "hair_color"),
+        ({"hair_present": "no"}, "hair_style"),
+    ],
+)
+def test_7_hair_that_is_not_there_has_no_look(denied: dict[str, str], dimension: str) -> None:
+    assert facts_of(record(denied), dimension) == [(0, None, "not_applicable")]
+    # Hair that is there, or may be, and was not seen well enough.
+    seen = {name.replace("style", "present"): "yes" for name in denied}
+    assert facts_of(record(seen), dimension) == [(0, None, "unknown")]
+    assert facts_of(record({}), dimension) == [(0, None, "unknown")]
+    # Of each person by itself; a reader that cannot tell colours or styles says that instead.
+    two = record(denied, {dimension: DIMENSIONS[dimension].vocabulary[0]})
+    assert facts_of(two, dimension) == [
+        (0, None, "not_applicable"), (1, DIMENSIONS[dimension].vocabulary[0], None),
+    ]  # fmt: skip
+    blind = {name: None for name in DIMENSIONS if name != dimension}
+    by = replace(rows.reader(), readable=blind)
+    assert facts_of(record(denied), dimension, by=by) == [(None, None, "not_readable")]
+
+
+def test_7_an_answer_is_kept_whatever_the_presence_question_says() -> None:
+    made = record({"facial_hair_present": "no", "facial_hair_color": "grey"})
+    assert facts_of(made, "facial_hair_color") == [(0, "grey", None)]
+
+
 def test_8_an_empty_list_was_read() -> None:
     assert facts_of(record(items=[]), "items") == [(None, None, EMPTY_LIST)]
     assert facts_of(record(items=["None"]), "items") == [(None, None, EMPTY_LIST)]

@@ -9,7 +9,9 @@ The policy, per image and reader, the first line that applies:
 4. The reader has not declared the dimension: ``not_readable``, one row an image.
 5. A question about people, and nobody is visible: ``no_person``, one row an image.
 6. ``unknown`` (or a list of nothing but ``unknown`` and blank words): ``unknown``, for that person.
-7. ``not_applicable`` (weather indoors): ``not_applicable``.
+7. ``not_applicable`` (weather indoors): ``not_applicable``. So is what the reader left ``unknown``
+   of hair that it says is not there (``facial_hair_color`` where ``facial_hair_present`` is "no"):
+   it saw enough, and the question does not arise. This comes before 6.
 8. An empty list, or ``none`` in an open vocabulary: ``empty``, which counts as read.
 9. Otherwise one row a canonical label; a label that two surface forms of one person share is one
    row. Of a kind whose presence is denied (``eyewear_present`` "no") the label is ``none``, also
@@ -64,6 +66,13 @@ _NONE_WITHOUT = {
     "head_covering_type": "head_covering_present",
 }
 
+# What can be asked of hair only where there is some -> the answer that says there is none.
+_ABSENT = {
+    "facial_hair_color": (("facial_hair_present", "no"), ("facial_hair_style", EMPTY)),
+    "hair_color": (("hair_present", "no"),),
+    "hair_style": (("hair_present", "no"),),
+}
+
 
 def to_attributes(
     images: Iterable[ImageRow],
@@ -111,6 +120,14 @@ class _Asked:
 
     def answers(self) -> list[Any]:
         name = self.dimension.name
+        if name in _ABSENT:
+            absent = _ABSENT[name]
+            return [
+                NOT_APPLICABLE
+                if holder[name] == UNKNOWN and any(holder[other] == no for other, no in absent)
+                else holder[name]
+                for holder in self.holders
+            ]
         can_deny = self.allowed is None or EMPTY in self.allowed
         if name not in _NONE_WITHOUT or not can_deny:
             return [holder[name] for holder in self.holders]
