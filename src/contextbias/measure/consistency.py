@@ -111,7 +111,7 @@ def consistency_estimates(
     blocks = consistency_blocks(
         counts, reader=reader, preset=preset, people=people, margin_pp=margin_pp, alpha=alpha
     )
-    return estimates_of(blocks).collect()
+    return estimates_of(blocks).cast(pl.Schema(ESTIMATE_SCHEMA)).collect()
 
 
 def consistency_blocks(

@@ -23,7 +23,14 @@ from contextbias.measure.planted import planted_estimates
 from contextbias.measure.reference import reference_added, reference_intensity
 from contextbias.measure.representation import representation_estimates
 from contextbias.measure.robustness import robustness_estimates
-from contextbias.measure.rows import Run, Settings, block, estimate_frame, estimates_of
+from contextbias.measure.rows import (
+    ESTIMATE_SCHEMA,
+    Run,
+    Settings,
+    block,
+    estimate_frame,
+    estimates_of,
+)
 from contextbias.schema import CODEBOOK_VERSION
 
 PRESETS = ("paper", "strict", "reference")
@@ -34,8 +41,8 @@ Section = Callable[[ReaderCounts, Run, Settings], pl.DataFrame | Iterable[pl.Dat
 
 
 def measure(*arguments: Any, **settings: Any) -> pl.DataFrame:
-    """All estimates in memory; arguments and errors of `measure_lazily`."""
-    return measure_lazily(*arguments, **settings).collect()
+    """All estimates in memory, as `ESTIMATE_SCHEMA` has them; the rest as `measure_lazily`."""
+    return measure_lazily(*arguments, **settings).cast(pl.Schema(ESTIMATE_SCHEMA)).collect()
 
 
 def measure_lazily(
@@ -82,10 +89,10 @@ def measure_lazily(
         sections: What is estimated; None for all that the preset has.
 
     Returns:
-        Columns of tables.EstimateRow: one reader after the other, one section after the other, and
-        each sorted by its keys. The same attributes give the same rows in the same order. They are
-        worked out already, in little memory, and take their final form when they are collected or
-        written.
+        Columns of tables.EstimateRow, words as enumerations (rows.estimates_of): one reader after
+        the other, one section after the other, and each sorted by its keys. The same attributes
+        give the same rows in the same order. They are worked out already, in little memory, and
+        take their final form when they are collected or written.
 
     Raises:
         ConfigError: A preset that this version does not compute, or a margin or level outside its
