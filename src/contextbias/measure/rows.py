@@ -148,8 +148,8 @@ def estimates_of(blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
         blocks: Columns of tables.EstimateRow, text or enumerations; all are listed after `block`.
 
     Returns:
-        Listed words are enumerations of all words of their column, sorted, which are written in half
-        the time of text. The file has text (parquet.encoded); elsewhere cast to `ESTIMATE_SCHEMA`.
+        Listed words are enumerations of all words of their column, sorted, which take half the time
+        of text to write. The file has text (parquet.encoded); elsewhere cast to `ESTIMATE_SCHEMA`.
     """
     known = list(blocks)
     kinds = {name: _listed(name, kind, known) for name, kind in ESTIMATE_SCHEMA.items()}
