@@ -78,6 +78,19 @@ def test_several_labels_are_one_answer_and_only_the_most_prominent_person_counts
     assert {label for *_, label in found} == {"female", "unknown"}  # skin tone unknown
 
 
+def test_a_question_that_does_not_arise_is_not_unanswered() -> None:
+    found = estimates(
+        [
+            *image("a", "female", facial_hair_color="not_applicable"),
+            *image("b", "male", facial_hair_color="black"),
+            *image("c", "male", facial_hair_color="unknown"),
+        ]
+    )
+    colors = {key[3]: row for key, row in found.items() if key[2] == "facial_hair_color"}
+    assert colors["male"][::3] == (1 / 2, 2)
+    assert "female" not in colors
+
+
 def test_the_same_file_under_two_prompts_counts_twice() -> None:
     rows = image("a", "female", age_range="child")
     again = [row | {"prompt_id": "q"} for row in rows]

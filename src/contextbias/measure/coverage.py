@@ -24,7 +24,7 @@ _PEOPLE = "people"
 _BITS = {name: 1 << k for k, name in enumerate(n for n, d in DIMENSIONS.items() if d.per_person)}
 # A file can stand under several prompts, and counts once under each.
 _IMAGE = ("image_id", "generator", "prompt_id")
-_NOT_READABLE = "not_readable"
+_NOT_ASKED = ("not_readable", "not_applicable")
 
 
 def coverage_estimates(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
@@ -44,8 +44,9 @@ def coverage_estimates(counts: ReaderCounts, run: Run, settings: Settings) -> pl
     Returns:
         Rows of tables.EstimateRow with Wilson's 95% interval, ``n`` the images of the group and
         ``n_missing`` those without the answer. Images that were not read, or that show nobody, are
-        in no group. There is no row for a question that the reader has declared it cannot read, of
-        a grouping by itself, and none at all without facts (answers that came counted).
+        in no group, and a question that does not arise (``not_applicable``) is not counted. There
+        is no row for a question that the reader has declared it cannot read, of a grouping by
+        itself, and none at all without facts (answers that came counted).
     """
     if settings.attributes is None:
         return estimate_frame([])
@@ -82,7 +83,7 @@ def _facts(attributes: pl.LazyFrame, reader: str, blind: list[str]) -> pl.LazyFr
         pl.col("reader") == reader,
         pl.col("cohort") == _PEOPLE,
         pl.col("person") == 0,
-        pl.col("missing_reason").ne_missing(_NOT_READABLE),
+        ~pl.col("missing_reason").fill_null("").is_in(_NOT_ASKED),
         ~pl.col("dimension").is_in(blind),
     )
 

@@ -32,9 +32,9 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     labels, ``associations.csv`` one row a reader, generator, role, dimension and label,
     ``shares.csv`` the shares of verdicts, ``dependence.csv`` correlations and design effects,
     ``representation.csv`` comparisons with reference shares, ``bounds.csv`` bounds over missing
-    images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``images.csv`` images by
-    cell, ``contexts.csv`` distinct contexts, and ``planted.csv`` the truth of a simulated study.
-    The paper's own tables are in paper_tables.py.
+    images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``coverage.csv`` who is
+    answered, ``images.csv`` images by cell, ``contexts.csv`` distinct contexts,
+    and ``planted.csv`` the truth of a simulated study. The paper's own tables are in paper_tables.py.
     """
     planted = pl.col("reader") == PLANTED
     read = estimates.filter(~planted) if (estimates["reader"] == PLANTED).any() else estimates
@@ -73,6 +73,11 @@ def _frames(read: pl.DataFrame) -> dict[str, pl.DataFrame]:
         "missing.csv": _reasons(read, "missing", ("generator", "condition")),
         "missing_by_role.csv": _reasons(
             read, "missing_by_role", ("generator", "role", "condition")
+        ),
+        "coverage.csv": _named(
+            read,
+            ("coverage_by_gender_presentation", "coverage_by_skin_tone"),
+            ("generator", "dimension", "label"),
         ),
         "images.csv": _selected(read, "images", ("generator", "role", "condition")),
         "contexts.csv": _selected(read, "distinct_contexts", ("generator", "condition")),
