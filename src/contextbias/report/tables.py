@@ -34,7 +34,8 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     ``representation.csv`` comparisons with reference shares, ``bounds.csv`` bounds over missing
     images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``coverage.csv`` who is
     answered, ``images.csv`` images by cell, ``contexts.csv`` distinct contexts,
-    and ``planted.csv`` the truth of a simulated study. The paper's own tables are in paper_tables.py.
+    and ``planted.csv`` the truth of a simulated study. The paper's own tables are in
+    paper_tables.py.
     """
     planted = pl.col("reader") == PLANTED
     read = estimates.filter(~planted) if (estimates["reader"] == PLANTED).any() else estimates
