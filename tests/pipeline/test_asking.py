@@ -271,3 +271,16 @@ def test_a_simulated_study_over_all_92_roles_runs_end_to_end(tmp_path: Path) -> 
             for condition in CONDITIONS
         }
     assert dict(found.select("condition", "point").iter_rows()) == contexts
+
+
+def test_a_list_without_a_generator_is_shown_and_the_run_says_what_is_missing(
+    listed: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "new"
+    import_prompts(listed, root)
+    with Study.open(root, writing=True) as study:
+        assert pipeline.status(study)["prompts"] == len(LIST)
+        (prompts, images, readings) = pipeline.preview(study, pipeline.STAGES, Options())
+        assert (prompts.wanted, prompts.left, images.wanted, readings.wanted) == (3, 0, 0, 0)
+        with pytest.raises(ConfigError, match="names no generator and no reader"):
+            pipeline.run(study, pipeline.STAGES, Options())

@@ -59,7 +59,7 @@ def run(
     stages = stages_until(until)
     options = make_options(limit, roles, generators, preset)
     if dry_run:
-        _print_plan(study)
+        _print_preview(study, stages, options)
         return
     finish(run_stages(study, stages, options), report="report" in stages)
 
@@ -178,20 +178,15 @@ def _print_done(done: Sequence[Done]) -> None:
         _say("Everything was done already.")
 
 
-def _print_plan(folder: Path) -> None:
-    from contextbias.pipeline import status
+def _print_preview(folder: Path, stages: Sequence[str], options: Options) -> None:
+    from contextbias.pipeline import preview
     from contextbias.store import Study
 
     with Study.open(folder) as study:
-        state = status(study)
-    images, readings = state["images"], state["readings"]
-    made = sum(count for key, count in images.items() if key != "wanted")
-    read = sum(count for key, count in readings.items() if key != "wanted")
-    print(f"prompts   {state['prompts']:,}")
-    left = images["wanted"] - made
-    print(f"images    {images['wanted']:,} wanted, {made:,} there, {left:,} to make")
-    left = max(readings["wanted"] - read, 0)
-    print(f"readings  {readings['wanted']:,} wanted, {read:,} there, {left:,} to make")
+        found = preview(study, stages, options)
+    for each in found:
+        counts = f"{each.wanted:,} wanted, {each.there:,} there, {each.left:,} to make"
+        print(f"{each.what:<10}{counts}")
     print("nothing was done (--dry-run)")
 
 

@@ -17,12 +17,13 @@ made from with what is there now, and do nothing when it is the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from contextbias.errors import ConfigError, nearest
 from contextbias.pipeline import derived, paid
 from contextbias.pipeline.imports import import_images
 from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.preview import Preview, preview
 from contextbias.pipeline.prompt_lists import import_prompts
 from contextbias.pipeline.released import (
     import_records,
@@ -30,7 +31,7 @@ from contextbias.pipeline.released import (
     read_reference,
     read_source,
 )
-from contextbias.pipeline.selection import Wanted, check_names
+from contextbias.pipeline.selection import Wanted, check_options
 from contextbias.pipeline.state import Failure, failures, status
 from contextbias.store import Study
 
@@ -39,11 +40,13 @@ __all__ = [
     "Done",
     "Failure",
     "Options",
+    "Preview",
     "failures",
     "import_images",
     "import_prompts",
     "import_records",
     "import_reference",
+    "preview",
     "read_reference",
     "read_source",
     "run",
@@ -62,8 +65,7 @@ def run(study: Study, stages: Sequence[str], options: Options) -> list[Done]:
         ConfigError: The configuration, or an option, asks for something impossible.
     """
     wanted = Wanted(study)
-    check_names("role", options.roles, _known_roles(wanted))
-    check_names("generator", options.generators, _known_generators(wanted))
+    check_options(wanted, options)
     if "extract" in stages:
         _ = wanted.reader_rows  # a reader that cannot be had is said before anything is made
     steps: dict[str, Callable[[Wanted, Options], Done]] = {
@@ -89,13 +91,3 @@ def stages_until(last: str | None) -> tuple[str, ...]:
         hint = nearest(last, list(STAGES)) or f"stages: {', '.join(STAGES)}"
         raise ConfigError(f"there is no stage {last!r}", hint)
     return STAGES[: STAGES.index(last) + 1]
-
-
-def _known_roles(wanted: Wanted) -> list[str]:
-    imported = {image.role for image in wanted.study.images()}
-    return sorted({prompt.role for prompt in wanted.prompts} | imported)
-
-
-def _known_generators(wanted: Wanted) -> list[str]:
-    configured: Collection[str] = {section.name for section in wanted.study.config.generators}
-    return sorted({*configured, *(row.generator for row in wanted.study.generators())})

@@ -13,7 +13,7 @@ from contextbias.generate.work import GenerateTask
 from contextbias.ids import content_hash
 from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
-from contextbias.pipeline.selection import Wanted, has_file, planted_backends
+from contextbias.pipeline.selection import Wanted, has_file, is_chosen, planted_backends
 from contextbias.progress import counted
 from contextbias.store import drop_receipts
 from contextbias.tables import OK, ImageRow
@@ -29,6 +29,7 @@ def bench(wanted: Wanted, _: Options) -> Done:
     if not wanted.prompts:
         return Done("bench", 0, "no generator draws, so no prompts are needed")
     state = f"{new:,} new" if new else "nothing new"
+    state += "" if wanted.drawn else "; no generator draws them yet"
     summary = f"{len(wanted.prompts):,} prompts for {counted(roles, 'role')}, {state}"
     return Done("bench", new, summary + _seeds_given(wanted))
 
@@ -36,7 +37,7 @@ def bench(wanted: Wanted, _: Options) -> Done:
 def _seeds_given(wanted: Wanted) -> str:
     """Which generators use the seeds of a prompt list; empty where there are none."""
     listed = wanted.asked.listed
-    if listed is None or not listed.seeds:
+    if listed is None or not listed.seeds or not wanted.drawn:
         return ""
     with_seeds = [s.name for s in wanted.drawn if wanted.asked.seeds_of(s.name)]
     without = [s.name for s in wanted.drawn if s.name not in with_seeds]
@@ -162,11 +163,11 @@ def extract(wanted: Wanted, options: Options) -> Done:
     if not study.config.readers and _came_read(wanted):
         return Done("extract", 0, "nothing to read: what the study has came read")
     if not study.config.readers:
-        raise ConfigError("study.toml names no reader", "add a [[readers]] section")
+        raise ConfigError(*_no_reader(wanted))
     images = [image for image in wanted.images() if image.status == OK]
     if not images:
         raise InputError(*_nothing_to_read(wanted, options))
-    chosen = [image for image in images if _is_chosen(image, options)]
+    chosen = [image for image in images if is_chosen(image, options)]
     new = failed = 0
     for section in study.config.readers:
         left = None if options.limit is None else options.limit - new
@@ -178,6 +179,13 @@ def extract(wanted: Wanted, options: Options) -> Done:
     plural = "s" if readers > 1 else ""
     kept = _kept(wanted.unused_readings(images))
     return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}{kept}")
+
+
+def _no_reader(wanted: Wanted) -> tuple[str, str]:
+    if wanted.study.config.generators or wanted.images():
+        return "study.toml names no reader", "add a [[readers]] section"
+    fix = "add a [[generators]] and a [[readers]] section"
+    return "study.toml names no generator and no reader", fix
 
 
 def _came_read(wanted: Wanted) -> bool:
@@ -227,9 +235,3 @@ def _read(
     )
     outcome = work_off(worklist, study.append_readings, drop_receipts, options.progress)
     return outcome.done, outcome.failed
-
-
-def _is_chosen(image: ImageRow, options: Options) -> bool:
-    return (options.roles is None or image.role in options.roles) and (
-        options.generators is None or image.generator in options.generators
-    )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from contextbias.bench import is_prompt_list
 from contextbias.config import BackendSection
 from contextbias.errors import ConfigError, MissingPart, nearest
 from contextbias.extract.work import reading_id
@@ -19,6 +20,7 @@ from contextbias.generate.work import Order, orders_for
 from contextbias.ids import content_hash
 from contextbias.pipeline.asking import Asked, asked_of
 from contextbias.pipeline.imports import source_of
+from contextbias.pipeline.options import Options
 from contextbias.registry import load_generator, load_reader
 from contextbias.store import Study
 from contextbias.tables import OK, REMOVED, GeneratorRow, ImageRow, Prompt, ReaderRow, ReadingRow
@@ -49,13 +51,14 @@ class Wanted:
 
     @cached_property
     def asked(self) -> Asked:
-        """The prompts for the configured roles; none where nothing draws.
+        """The prompts for the configured roles; of a bank, none where nothing draws.
 
         Raises:
             BankError: An unknown role, or a bank that breaks a rule.
             InputError: A prompt list that cannot be read.
         """
-        return asked_of(self.study) if self.drawn else Asked(())
+        is_asked = self.drawn or is_prompt_list(self.study.config.bench.bank)
+        return asked_of(self.study) if is_asked else Asked(())
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
@@ -205,12 +208,28 @@ def has_file(study: Study, image: ImageRow) -> bool:
     return image.path is not None and (study.root / image.path).is_file()
 
 
-def check_names(kind: str, asked: Collection[str] | None, known: Iterable[str]) -> None:
-    """Refuse a ``--roles`` or ``--generators`` that names something unknown.
+def check_options(wanted: Wanted, options: Options) -> None:
+    """Refuse options of a run that name a role or a generator which the study has not.
 
     Raises:
         ConfigError: Names the unknown word, and the nearest known one.
     """
+    imported = {image.role for image in wanted.study.images()}
+    roles = {prompt.role for prompt in wanted.prompts} | imported
+    _check_names("role", options.roles, sorted(roles))
+    configured = {section.name for section in wanted.study.config.generators}
+    drew = {row.generator for row in wanted.study.generators()}
+    _check_names("generator", options.generators, sorted(configured | drew))
+
+
+def is_chosen(image: ImageRow, options: Options) -> bool:
+    """Whether an image is of the roles and generators that a run is about."""
+    return (options.roles is None or image.role in options.roles) and (
+        options.generators is None or image.generator in options.generators
+    )
+
+
+def _check_names(kind: str, asked: Collection[str] | None, known: Iterable[str]) -> None:
     names = list(known)
     for word in asked or ():
         if word not in names:
