@@ -65,7 +65,7 @@ def encoded(frame: pl.DataFrame | pl.LazyFrame) -> tuple[bytes, int]:
 def _types_with_text(schema: pl.Schema) -> dict[str, str]:
     """The types that a file names for its readers, with text in the place of enumerations.
 
-    Both are the same bytes in the file. They are named under a key of Arrow, as the writer itself
+    Both have the same form in the file. Types are named under a key of Arrow, as the writer itself
     names them in a file of text; what is given takes the place of what it would have written.
     """
     import polars as pl
