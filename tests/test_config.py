@@ -89,6 +89,11 @@ def test_an_unknown_key_names_the_nearest_known_one(text: str, key: str, hint: s
         ('[study]\nseeds = "both"', ("study.seeds = 'both'", "'paired' or 'independent'")),
         ("[bench]\nroles = []", ("bench.roles", "name at least one role")),
         ('[measure]\npreset = "papr"', ("measure.preset = 'papr'", "'paper'", "'strict'")),
+        (
+            '[bench]\nphrasings = "a photo of"',
+            ("phrasings = 'a photo of' is no list", '["a photo of"]'),
+        ),
+        ("[measure]\nintervals = 3", ("measure.intervals = 3 is no list",)),
         ("version = 2", ("version = 2",)),
         ("a =", ("not valid TOML",)),
         ('[[generators]]\nname = "a"', ("generators.0.backend", "required")),

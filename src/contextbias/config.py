@@ -6,6 +6,7 @@ from these docstrings. An unknown key is an error that names the nearest known o
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -47,7 +48,8 @@ class BenchSection(_Section):
     """Which prompts are asked."""
 
     bank: str = "contextbench"
-    """``contextbench``, or the path of a context bank in TOML, relative to study.toml."""
+    """``contextbench``, ``contextbench-de`` (German, twelve roles), or a path relative to
+    study.toml: a context bank of one's own in TOML, or a prompt list in JSON, JSON lines or CSV."""
     roles: Literal["all"] | tuple[str, ...] = "all"
     """Roles of the bank, in any order; ``all`` for every role that it has."""
     unrelated: Literal["everyday", "deranged"] = "everyday"
@@ -221,6 +223,9 @@ def _describe(fault: Any) -> str:
         return f"{key} is one table; write [[{key}]], with double brackets, for each of them"
     message = str(fault["msg"]).removeprefix("Value error, ")
     seen = fault.get("input")
+    if fault["type"] == "tuple_type":
+        example = [seen] if isinstance(seen, str) else ["a", "b"]
+        return f"{key} = {seen!r} is no list; write {json.dumps(example, ensure_ascii=False)}"
     if fault["type"] in ("value_error", "missing") or isinstance(seen, dict | list):
         return f"{key}: {message}"
     return f"{key} = {seen!r}: {message}"

@@ -99,7 +99,9 @@ def unwritable(path: Path, error: OSError) -> InputError:
 def unreadable(path: Path, error: OSError) -> InputError:
     """The error for a file or folder that is there and cannot be read."""
     reason = (error.strerror or str(error)).lower()
-    return InputError(f"cannot read {path}: {reason}", "check its permissions")
+    is_there = not isinstance(error, FileNotFoundError)
+    fix = "check its permissions" if is_there else "check the path"
+    return InputError(f"cannot read {path}: {reason}", fix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,8 +221,40 @@ def test_broken_json_and_other_bytes() -> None:
         parse_prompt_list(b'"\xff"', "list.json")
 
 
+CSV = """role,condition,text,seeds,prompted,location
+nurse,CF,a photo of a nurse,7;8,,
+nurse,CA-R,"a photo of a nurse, in a ward",,activities;items,ward
+"""
+
+
+def test_a_csv() -> None:
+    found = parse_prompt_list(CSV.encode(), "list.csv")
+    free, related = found.prompts
+    assert (free.role, free.condition, free.text) == ("nurse", "CF", "a photo of a nurse")
+    assert (related.prompted, related.location) == (("activities", "items"), "ward")
+    assert found.seeds == {"*": {free.prompt_id: (7, 8)}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"a photo of a nurse, in a ward"', "a photo of a nurse, in a ward", "entry 2 has more"),
+        ("7;8,,", "7;8", "entry 1 has more or fewer fields"),
+        ("7;8", "7;x", "seeds has 'x'"),
+        ("text", "txet", "entry 1 has no key 'prompt'. 'txet': did you mean 'text'"),
+        ("nurse,CF", "nurse,CX", "entry 1: context is 'CX'"),
+        (CSV, "role,condition,text\n", "list.csv has no prompt"),
+        (CSV, "", "list.csv has no prompt"),
+        ('"a photo of a nurse, in a ward"', '"a photo of a nurse', "list.csv is not CSV"),
+    ],
+)
+def test_what_is_wrong_in_a_csv(old: str, new: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_prompt_list(CSV.replace(old, new).encode(), "list.csv")
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match=r"cannot read .*Check the path"):
         load_prompt_list(tmp_path / "none.json")
 
 

@@ -114,3 +114,10 @@ def test_what_a_paid_backend_says() -> None:
         "12.50 USD", "a limit of 50,000 a day", "The disk is too small", "fewer than two",
     ):  # fmt: skip
         assert words in text
+
+
+def test_a_share_in_the_place_of_a_percentage_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert _run(*QUICK, "--prevalence", "0.9") == 0
+    assert "0.9% of the images; for 90%, give 90" in capfd.readouterr().err
+    assert _run(*QUICK, "--prevalence", "90") == 0
+    assert capfd.readouterr().err == ""

@@ -105,9 +105,19 @@ def test_a_prompt_list(tmp_path: Path) -> None:
     path.write_text(call("--roles", "nurse,ceo", "--format", "jsonl"), "utf-8")
     assert call("--bank", str(path), "--roles", "ceo") == call("--roles", "ceo")
     assert call("--bank", str(path), "--list") == "ceo\nnurse\n"
-    assert "CA-U" in call("--bank", str(path), "--check")
+    with pytest.raises(InputError, match="--check has rules for banks"):
+        call("--bank", str(path), "--check")
     with pytest.raises(InputError, match="has the prompts that it has"):
         call("--bank", str(path), "--balanced")
+
+
+def test_the_list_that_it_writes_can_be_read_again(tmp_path: Path) -> None:
+    for form in ("csv", "jsonl"):
+        path = tmp_path / f"list.{form}"
+        call("--roles", "nurse,ceo", "--out", str(path))
+        for asked in ("csv", "jsonl"):
+            args = ("--roles", "nurse", "--format", asked)
+            assert call("--bank", str(path), *args) == call(*args)
 
 
 def test_checking_the_shipped_bank_prints_nothing_to_stdout() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from contextbias import pipeline
+from contextbias.cli.status import _lines
 from contextbias.errors import ConfigError
 from contextbias.pipeline import STAGES, Options, Preview, preview, stages_until
 from contextbias.store import Study
@@ -106,6 +107,24 @@ def test_it_refuses_what_the_run_refuses(options: dict[str, Any], message: str, 
             act(root, **options)
         said.append(str(caught.value))
     assert len(set(said)) == 1
+
+
+def test_status_says_with_which_preset_the_study_was_measured(root: Path) -> None:
+    done(root, roles=frozenset({"nurse"}))
+    later = ("canonicalise", "measure", "report")
+    with Study.open(root, writing=True) as study:
+        pipeline.run(study, later, Options(preset="strict"))
+        state = pipeline.status(study)
+        assert (state["preset"], state["measured_with"], state["stale"]) == ("paper", "strict", [])
+        assert "estimates   there, measured with --preset strict; study.toml says paper" in _lines(
+            state
+        )
+        pipeline.run(study, later, Options())
+        assert pipeline.status(study)["measured_with"] is None
+    done(root)
+    with Study.open(root) as study:
+        state = pipeline.status(study)
+        assert (state["measured_with"], state["stale"][0]) == (None, "attributes")
 
 
 def test_it_changes_nothing(root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from contextbias.bench.language import Language
 
@@ -115,6 +116,18 @@ class Role:
         return next(a for a in self.activities if self.places[0].name in a.at)
 
 
+@lru_cache(maxsize=8)
+def _lines(text: str) -> tuple[tuple[str, ...], Mapping[str, tuple[int, ...]]]:
+    """The lines of a file, and where each of its tables begins, counted from 0."""
+    lines = tuple(text.splitlines())
+    tables: dict[str, tuple[int, ...]] = {}
+    for i, row in enumerate(lines):
+        if row.strip().startswith("["):
+            name = row.strip().strip("[] ")
+            tables[name] = (*tables.get(name, ()), i)
+    return lines, tables
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where a bank was read from, so that a message can name the line."""
@@ -133,8 +146,8 @@ class Source:
             value: Return the first line from there that holds this text in quotes; where there is
                 none, the line of the start.
         """
-        lines = self.text.splitlines()
-        headers = [i for i, row in enumerate(lines) if row.strip().strip("[] ") == table]
+        lines, tables = _lines(self.text)
+        headers = tables.get(table, ())
         start = headers[index] if table and index < len(headers) else 0
         for i in range(start, len(lines)):
             if value is not None and (f'"{value}"' in lines[i] or f"'{value}'" in lines[i]):

@@ -1,19 +1,22 @@
-"""A prompt list made elsewhere, read entry by entry: JSON or JSON lines, in any of several shapes.
+"""A prompt list made elsewhere, read entry by entry: JSON, JSON lines or CSV, in several shapes.
 
 The shape of the paper's released lists is an array of objects with ``role``, ``context`` (``CF``,
 ``CA-R``, ``CA-U``), ``prompt`` and ``seeds_by_model``. Also read: such arrays by role and by
-condition, an object around them, one object a line, and what ``contextbias prompts --format jsonl``
-writes. Keys that are not known are left alone.
+condition, an object around them, one object a line, and what ``contextbias prompts`` writes,
+as CSV or JSON lines. Keys that are not known are left alone.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from contextbias.bench.listing import PROMPTED_SEPARATOR
 from contextbias.config import RESERVED_NAMES
 from contextbias.errors import InputError, nearest
 from contextbias.schema import DIMENSIONS
@@ -78,13 +81,14 @@ def read_entries(text: str, name: str) -> list[ListedPrompt]:
 
     Args:
         text: The file's content.
-        name: Its name, for messages.
+        name: Its name, for messages; one that ends in ``.csv`` is read as CSV with a header.
 
     Raises:
-        InputError: It is not JSON, has no entry, or an entry lacks a key or has a wrong value; the
-            message names both.
+        InputError: It is neither JSON nor CSV, has no entry, or an entry lacks a key or has a wrong
+            value; the message names both.
     """
-    found = list(_walk(_parsed(text, name), _At(name)))
+    is_csv = name.lower().endswith(".csv")
+    found = list(_walk(_rows(text, name) if is_csv else _parsed(text, name), _At(name)))
     if not found:
         raise InputError(f"{name} has no prompt", 'write [{"role": …, "context": …, "prompt": …}]')
     return found
@@ -107,6 +111,29 @@ def _parsed(text: str, name: str) -> Any:
                     f"{name} line {number} is not valid JSON: {error}", "correct it"
                 ) from None
     return rows
+
+
+def _rows(text: str, name: str) -> list[dict[str, Any]]:
+    """The rows of a CSV; empty fields are left out, lists are parted by semicolons or spaces."""
+    rows: list[dict[str, Any]] = []
+    try:
+        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+            if None in row or None in row.values():
+                problem = f"{name} entry {len(rows) + 1} has more or fewer fields than the header"
+                raise InputError(problem, "put texts with a comma into double quotes")
+            rows.append({key: value for key, value in row.items() if value.strip()})
+    except csv.Error as error:
+        raise InputError(f"{name} is not CSV: {error}", "correct it") from None
+    for row in rows:
+        if "prompted" in row:
+            row["prompted"] = [word for word in row["prompted"].split(PROMPTED_SEPARATOR) if word]
+        if "seeds" in row:
+            row["seeds"] = [_number(word) for word in re.split(r"[;\s]+", row["seeds"].strip())]
+    return rows
+
+
+def _number(word: str) -> int | str:
+    return int(word) if word.isdecimal() else word
 
 
 def _walk(value: Any, at: _At) -> Iterator[ListedPrompt]:
@@ -178,8 +205,8 @@ def _required(value: dict[str, Any], what: str, at: _At, known: str | None) -> s
     if known is not None:
         return known
     wanted = KEYS[what][0]
-    near = [nearest(key, list(KEYS[what])) for key in value if key not in _all_keys()]
-    hint = next((f"{key!r}: {n}" for key, n in zip(value, near, strict=False) if n), "")
+    near = {key: nearest(key, list(KEYS[what])) for key in value if key not in _all_keys()}
+    hint = next((f"{key!r}: {n}" for key, n in near.items() if n), "")
     raise InputError(f"{at.where} has no key {wanted!r}", hint or f"add {wanted!r}")
 
 

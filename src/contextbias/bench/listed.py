@@ -14,7 +14,7 @@ from contextbias.files import unreadable
 from contextbias.ids import bytes_sha256, content_hash
 from contextbias.tables import CONDITIONS, Prompt
 
-LIST_SUFFIXES = (".json", ".jsonl", ".ndjson")
+LIST_SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv")
 """A bank with such a name is a prompt list."""
 
 

@@ -122,7 +122,7 @@ def records(
 @app.command()
 def prompts(
     source: Annotated[
-        Path, typer.Argument(metavar="LIST", help="The prompt list, .json or .jsonl.")
+        Path, typer.Argument(metavar="LIST", help="The prompt list: .json, .jsonl or .csv.")
     ],
     study: StudyToFill,
 ) -> None:

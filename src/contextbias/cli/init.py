@@ -20,7 +20,7 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make the study in.")],
     template: Annotated[
         Template,
-        typer.Option(help="quick: simulated, done in seconds. paper: the sizes of the paper."),
+        typer.Option(help="quick: simulated, about a minute. paper: the sizes of the paper."),
     ] = Template.QUICK,
 ) -> None:
     """Make a study folder with a commented study.toml."""

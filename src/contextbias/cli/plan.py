@@ -170,6 +170,12 @@ def _check_options(
         InputError: Names the option, its value and its range.
     """
     _check("--prevalence", prevalence, 0 <= prevalence <= 100, "0 to 100 percent of the images")
+    if 0 < prevalence < 1:
+        typer.echo(
+            f"--prevalence {prevalence:g} is taken as {prevalence:g}% of the images; for "
+            f"{100 * prevalence:g}%, give {100 * prevalence:g}",
+            err=True,
+        )
     room = max(prevalence, 100 - prevalence)
     _check(
         "--range-pp",

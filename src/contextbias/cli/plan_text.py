@@ -33,6 +33,8 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
         yield from _labels(plan)
     if plan["bias_intensity"]:
         yield from _intensity(plan)
+    yield ""
+    yield f'"{_NONE}" in a table: nothing is to be done, or no size of this kind is enough.'
 
 
 # ---- the work

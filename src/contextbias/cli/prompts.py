@@ -47,7 +47,7 @@ BankName = Annotated[
     typer.Option(
         metavar="NAME|PATH",
         help="A bank by name (contextbench, contextbench-de), one's own as a TOML file, or a "
-        "prompt list as a JSON file.",
+        "prompt list as a JSON or CSV file.",
     ),
 ]
 From = Annotated[
@@ -98,7 +98,7 @@ def prompts(
     The columns are id, role, condition (CF, CA-R, CA-U), base, variant,
     location, activity, text, and prompted: the dimensions that a sentence names.
     """
-    from contextbias.bench import BenchOptions, is_prompt_list, summary_text
+    from contextbias.bench import BenchOptions, summary_text
 
     options = BenchOptions(
         unrelated=unrelated.value,
@@ -106,13 +106,13 @@ def prompts(
         phrasings=tuple(phrasing or ()),
         axes=_names(axes) or (),
     )
-    if check and not is_prompt_list(bank):
+    if check:
         _check(bank, options)
         return
     names, built = _built(bank, _names(roles), options)
     if list_roles:
         _write("".join(f"{name}\n" for name in names), out)
-    elif summary or check:
+    elif summary:
         _write(summary_text(built), out)
     else:
         _write(_listing(built, form, out), out)
@@ -148,9 +148,14 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 def _check(name: str, options: BenchOptions) -> None:
     """Print every fault, one a line; a bank with faults ends in exit code 1."""
-    from contextbias.bench import build_prompts, check_bank, load_bank
-    from contextbias.errors import CheckFailed
+    from contextbias.bench import build_prompts, check_bank, is_prompt_list, load_bank
+    from contextbias.errors import CheckFailed, InputError
 
+    if is_prompt_list(name):
+        raise InputError(
+            f"{name} is a prompt list, and --check has rules for banks",
+            "leave --check out: a list is checked as it is read; --summary says what it holds",
+        )
     bank: Bank = load_bank(name)
     faults = check_bank(bank, options)
     for fault in faults:

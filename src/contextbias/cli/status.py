@@ -46,5 +46,8 @@ def _lines(state: dict[str, Any]) -> list[str]:
     for name in ("attributes", "estimates", "report"):
         there = state[name] if name == "report" else state[name] and "there"
         older = ", of earlier rows or settings: run again" if name in state["stale"] else ""
+        with_other = state["measured_with"] if name == "estimates" and not older else None
+        if with_other:
+            older = f", measured with --preset {with_other}; study.toml says {state['preset']}"
         lines.append(f"{name:<12}{there or 'not yet'}{older}")
     return lines

@@ -168,7 +168,7 @@ def stale(wanted: Wanted) -> list[str]:
     """Derived files that are there, but of earlier rows or settings; in the order of the stages."""
     study = wanted.study
     now = {
-        "estimates": _estimates_fingerprint(study, _settings(study, None)),
+        "estimates": _estimates_fingerprint(study, _settings(study, other_preset(study))),
         "report": _report_fingerprint(study),
     }
     found = [] if _is_current(wanted) else ["attributes"]
@@ -177,6 +177,20 @@ def stale(wanted: Wanted) -> list[str]:
         if found or study.fingerprint(name) != fingerprint:
             found.append(name)
     return [name for name in found if study.fingerprint(name) is not None]
+
+
+def other_preset(study: Study) -> str | None:
+    """The preset that the estimates were made with, where study.toml says another one.
+
+    None where they are those of study.toml, or older than the attributes or its other settings.
+    """
+    from contextbias.measure.stage import PRESETS
+
+    known = study.fingerprint("estimates")
+    if known is None or known == _estimates_fingerprint(study, _settings(study, None)):
+        return None
+    made = (p for p in PRESETS if known == _estimates_fingerprint(study, _settings(study, p)))
+    return next(made, None)
 
 
 def _settings(study: Study, preset: str | None) -> dict[str, Any]:
@@ -238,10 +252,8 @@ def _say_older(name: str, options: Options) -> None:
 
 def _are_estimates_current(study: Study) -> bool:
     """Whether the estimates are what measure would make now, with whichever preset."""
-    from contextbias.measure.stage import PRESETS
-
-    known = study.fingerprint("estimates")
-    return any(known == _estimates_fingerprint(study, _settings(study, p)) for p in PRESETS)
+    settings = _settings(study, other_preset(study))
+    return study.fingerprint("estimates") == _estimates_fingerprint(study, settings)
 
 
 def _is_current(wanted: Wanted) -> bool:

@@ -70,7 +70,7 @@ def import_prompts(source: Path, root: Path) -> ImportedPrompts:
     The copy is called after its content, so a study.toml that names it names just these prompts.
 
     Args:
-        source: JSON or JSON lines; see bench/entries.py.
+        source: JSON, JSON lines or CSV; see bench/entries.py.
         root: The study folder; made, with a study.toml, if there is none.
 
     Raises:
@@ -82,7 +82,7 @@ def import_prompts(source: Path, root: Path) -> ImportedPrompts:
     except OSError as error:
         raise unreadable(source, error) from None
     listed = parse_prompt_list(data, source.name)
-    suffix = source.suffix.lower() if source.suffix.lower() == ".json" else ".jsonl"
+    suffix = source.suffix.lower() if source.suffix.lower() in (".json", ".csv") else ".jsonl"
     name = f"prompts-{bytes_sha256(data)[:8]}{suffix}"
     is_new = not (root / CONFIG_FILE).exists()
     if is_new:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from contextbias.pipeline.derived import stale
+from contextbias.pipeline.derived import other_preset, stale
 from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.store import Study
 from contextbias.tables import OK, ImageRow, ReadingRow
@@ -90,6 +90,8 @@ def status(study: Study) -> dict[str, Any]:
         "estimates": study.fingerprint("estimates") is not None,
         "report": str(study.report_path) if study.report_path.is_file() else None,
         "stale": stale(wanted),
+        "preset": study.config.measure.preset,
+        "measured_with": other_preset(study),
     }
 
 
