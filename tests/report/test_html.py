@@ -35,6 +35,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._inside = tag
+        if dict(attrs).get("class") == "under":  # repeats a column where the screen is narrow
+            self._inside = "under"
         if tag == "script" and (name := dict(attrs).get("id")):
             self._inside = name
 
@@ -44,7 +46,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside.startswith("data-"):
             self.data[self._inside] = data
-        elif self._inside not in ("script", "style"):
+        elif self._inside not in ("script", "style", "under"):
             self.words.append(data)
 
     @property
@@ -310,7 +312,7 @@ def test_a_deranged_bank_says_what_unrelated_means(make_study: MakeStudy) -> Non
 
 def test_of_listed_prompts_only_what_they_tell_is_said(make_study: MakeStudy) -> None:
     inputs = make_study().inputs()
-    facts = replace(inputs.facts, bank="prompt list mine 12ab; contexts as listed", listed=True)
+    facts = replace(inputs.facts, bank="prompt list: mine 12ab; contexts as listed", listed=True)
     related = (pl.col("estimand") == "distinct_contexts") & (pl.col("condition") == "CA-R")
     estimates = inputs.estimates.with_columns(
         point=pl.when(related).then(1.0).otherwise("point"),

@@ -103,7 +103,7 @@ def test_a_prompt_list_is_called_one_and_its_seeds_are_named(tmp_path: Path) -> 
     facts = facts_of(tmp_path, LISTED, seeds, "mine 12ab34cd")
 
     assert facts.listed
-    assert facts.bank == "prompt list mine 12ab34cd; contexts as listed"
+    assert facts.bank == "prompt list: mine 12ab34cd; contexts as listed"
     assert facts.seeds == "1 to 2 images a prompt; seeds of the list: g 11, 12"
 
 
@@ -113,7 +113,7 @@ def test_seeds_that_the_list_does_not_give_are_the_studys(tmp_path: Path) -> Non
     facts = facts_of(tmp_path, LISTED, [("p1", 11), ("p2", derived)], "mine 12ab34cd")
 
     assert facts.seeds == (
-        "1 image a prompt; seeds of the list: g 11; where the list gives none, seeds the same in "
+        "1 image a prompt; seeds of the list: g 11; where the list gives none, the same in "
         "every condition and generator"
     )
 

@@ -98,8 +98,8 @@ def _numbers(frame: pl.DataFrame) -> dict[tuple[str, str, str], Index]:
             numbers = index(of_support, estimand + suffix, support=support)
             if numbers:
                 found[estimand + suffix, support, words + more] = numbers
-            if not suffix and estimand in _WITH_INTERVALS:
-                found |= _further(of_support, estimand, support, words)
+        if estimand in _WITH_INTERVALS:
+            found |= _further(frame, estimand, support, words)
     bounds = index(frame, "bi_pooled_bounds")
     if bounds:
         words = "Pooled over roles, every image: least and most, had nothing been missing"
@@ -108,9 +108,10 @@ def _numbers(frame: pl.DataFrame) -> dict[tuple[str, str, str], Index]:
 
 
 def _further(
-    rows: pl.DataFrame, estimand: str, support: str, words: str
+    frame: pl.DataFrame, estimand: str, support: str, words: str
 ) -> dict[tuple[str, str, str], Index]:
     """The same numbers with the other kinds of intervals that were asked for."""
+    rows = frame.filter(pl.col("support") == support)
     numbers = {
         how: index(rows, estimand, support=support, method=method)
         for method, how in _INTERVALS.items()

@@ -120,7 +120,7 @@ def _bank(study: Study, prompts: Sequence[Prompt]) -> str:
     labels = sorted({prompt.bank for prompt in prompts} - {_IMPORTED})
     file = Path(asked.bank).name
     if _is_listed(study):
-        return f"prompt list {', '.join(labels) or file}; contexts as listed"
+        return f"prompt list: {', '.join(labels) or file}; contexts as listed"
     named = ", ".join(labels) or file
     parts = [
         f"bank {named} ({file})" if file.endswith(".toml") and labels else f"bank {named}",
@@ -152,8 +152,8 @@ def _seeds(study: Study, images: Sequence[ImageRow]) -> str:
     if len(own) < len(given):
         parts.append(f"seeds of the list: {_seeds_by_generator(given, own)}")
     if own:
-        where = "" if len(own) == len(given) else "where the list gives none, "
-        parts.append(f"{where}seeds {how}")
+        where = "seeds" if len(own) == len(given) else "where the list gives none,"
+        parts.append(f"{where} {how}")
     return "; ".join(parts)
 
 
