@@ -117,10 +117,14 @@ class CanonicaliseSection(_Section):
         return self
 
 
+Preset = Literal["paper", "strict", "reference"]
+"""Sets of definitions; see docs/method.md."""
+
+
 class MeasureSection(_Section):
     """How labels become numbers."""
 
-    preset: Literal["paper", "strict", "reference"] = "paper"
+    preset: Preset = "paper"
     """``paper``: the definitions of the paper's text. ``strict``: the corrected ones lead.
     ``reference``: what the paper's released code computes, for comparison with its files."""
     people: Literal["primary", "any"] = "primary"

@@ -6,9 +6,10 @@ A stage compares what it was made from with what is there now, and does nothing 
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from contextbias import __version__
+from contextbias.config import Preset
 from contextbias.errors import InputError, nearest
 from contextbias.ids import content_hash
 from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
@@ -184,12 +185,12 @@ def other_preset(study: Study) -> str | None:
 
     None where they are those of study.toml, or older than the attributes or its other settings.
     """
-    from contextbias.measure.stage import PRESETS
-
     known = study.fingerprint("estimates")
     if known is None or known == _estimates_fingerprint(study, _settings(study, None)):
         return None
-    made = (p for p in PRESETS if known == _estimates_fingerprint(study, _settings(study, p)))
+    made = (
+        p for p in get_args(Preset) if known == _estimates_fingerprint(study, _settings(study, p))
+    )
     return next(made, None)
 
 
