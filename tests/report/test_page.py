@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from tests.report.made_study import StudyMaker, frame_of
 
@@ -373,6 +374,40 @@ def test_a_phone_never_scrolls_sideways(
     assert method["x"] + method["width"] <= 390
     shown.page.locator("#r0 .labels .open").first.click()
     assert shown.page.evaluate("document.querySelector('#drawer').scrollWidth") <= 390
+
+
+def test_long_notes_widen_no_page(tmp_path: Path, visit: Any) -> None:
+    study = StudyMaker(tmp_path, sections=True)
+    note = "1 of 28 dimensions missing; roles left out in 2 of 28 dimensions; 1 of 28 on one role"
+    estimates = study.inputs().estimates.with_columns(note=pl.lit(note))
+    page = written(tmp_path, study, estimates=estimates)
+
+    for width in (1400, 390):
+        shown = visit(page, viewport={"width": width, "height": 900})
+
+        shown.page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+        assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("kind", "section", "column"),
+    [
+        ("study", "shares", 5),
+        ("study", "planted", 6),
+        ("audit", "finding", 3),
+    ],
+)
+def test_a_phone_shows_the_number_without_scrolling(
+    study_page: Path, audit_page: Path, visit: Any, kind: str, section: str, column: int
+) -> None:
+    page = study_page if kind == "study" else audit_page
+    shown = visit(page, viewport={"width": 390, "height": 844})
+    tables = shown.page.locator(f"#r0-{section} table.plain:visible")
+
+    assert tables.count()
+    cell = tables.last.locator(f"tbody tr:first-child > :nth-child({column})")
+    box = cell.bounding_box()
+    assert box["x"] + box["width"] <= 390
 
 
 def test_without_scripts_everything_but_the_explorer_is_there(study_page: Path, visit: Any) -> None:

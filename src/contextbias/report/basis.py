@@ -169,8 +169,8 @@ def support(basis: Basis) -> tuple[str, ...]:
     rests = [f"{'; '.join(parts)}."]
     if basis.lead.note:
         rests.append(
-            f"It does not rest on all roles and dimensions: {basis.lead.note}. So the number need not be the difference "
-            "of the two levels in the figures."
+            f"It does not rest on all roles and dimensions: {basis.lead.note}. So the number need "
+            "not be the difference of the two levels in the figures."
         )
     return tuple(rests)
 
