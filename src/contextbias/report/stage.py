@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextbias.store import Study
 
 _IMPORTED = "imported"
-_LISTS = (".json", ".jsonl", ".ndjson")
+_LISTS = (".json", ".jsonl", ".ndjson", ".csv")
 """A bank with such a name is a prompt list; see docs/config.md."""
 _MOST_SEEDS = 12
 """Seeds of a list that are named one by one."""
