@@ -36,8 +36,15 @@ lock:
 	uv pip compile pyproject.toml --extra local --extra encoder --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header --quiet -o requirements/run.lock
 	uv pip compile pyproject.toml --all-extras --group dev --group build --universal \
-	  --python-version 3.11 --constraint requirements/run.lock \
+	  --python-version 3.11 --constraint requirements/run.lock --constraint requirements/torch.txt \
+	  $(addprefix --no-emit-package ,$(TORCH_BRINGS)) \
 	  --generate-hashes --no-annotate --no-header --quiet -o requirements/dev.lock
+
+# What a wheel of PyTorch for CUDA asks for; the locks leave it to whichever wheel is installed.
+TORCH_BRINGS := torch triton cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas \
+  nvidia-cuda-cupti nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft \
+  nvidia-cufile nvidia-curand nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 \
+  nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 
 $(VENV)/run.ready: requirements/run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -50,8 +57,13 @@ $(VENV)/run.ready: requirements/run.lock pyproject.toml
 	the demo needs none. Later: $(BIN)/contextbias models fetch"
 	@touch $@
 
-$(VENV)/dev.ready: requirements/dev.lock $(VENV)/run.ready
+# PyTorch stands apart: its builds (CPU, CUDA) carry one version and different hashes. Without a GPU,
+# make test TORCH="--index-url https://download.pytorch.org/whl/cpu torch==2.13.0" saves gigabytes.
+TORCH ?= -r requirements/torch.txt
+
+$(VENV)/dev.ready: requirements/dev.lock requirements/torch.txt $(VENV)/run.ready
 	@echo "Adding the development tools ..."
+	@$(PIP) install $(TORCH)
 	@$(PIP) install --require-hashes -r requirements/dev.lock
 	@touch $@
 

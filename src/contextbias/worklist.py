@@ -47,7 +47,7 @@ class Worklist:
     batch_size: int
     """How many items a worker is given at a time."""
     parallel: str
-    """``processes``, ``threads`` or ``none``."""
+    """``processes``, ``threads``, ``none`` or ``stream``."""
     workers: int
     """How many; 0 for one a core."""
 
@@ -96,18 +96,11 @@ def work_off(
     Raises:
         Incomplete: The first items all ended in an error: the cause is not in the items.
     """
-    size = max(1, worklist.batch_size)
-    batches = [
-        worklist.items[start : start + size] for start in range(0, len(worklist.items), size)
-    ]
-    workers = worklist.workers or os.cpu_count() or 1
     done = failed = errors = 0
-    if not batches:
+    if not worklist.items:
         return Outcome(0, 0)
     with shown(progress, worklist.stage, len(worklist.items), worklist.unit):
-        for kept in run_batches(
-            worklist.task, batches, parallel=worklist.parallel, workers=workers
-        ):
+        for kept in _results(worklist):
             append([item.row for item in kept])
             drop([item.receipt for item in kept])
             bad = sum(item.row.status != OK for item in kept)
@@ -117,6 +110,17 @@ def work_off(
             if errors == done and done >= _HOPELESS:
                 raise _hopeless(worklist, done, kept[-1].row.reason)
     return Outcome(done, failed)
+
+
+def _results(worklist: Worklist) -> Iterator[list[Kept]]:
+    """The rows, as the engine hands them back."""
+    if worklist.parallel == "stream":
+        return worklist.task.stream(worklist.items)
+    size = max(1, worklist.batch_size)
+    starts = range(0, len(worklist.items), size)
+    batches = [worklist.items[start : start + size] for start in starts]
+    workers = worklist.workers or os.cpu_count() or 1
+    return run_batches(worklist.task, batches, parallel=worklist.parallel, workers=workers)
 
 
 def utc_now() -> str:

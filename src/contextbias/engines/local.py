@@ -33,6 +33,10 @@ class Task(Protocol):
         """Load what is heavy and return a callable: a batch in, a list of rows out."""
         ...
 
+    def stream(self, items: Sequence[Any]) -> Iterator[list[Any]]:
+        """Load what is heavy, take all items at once, and yield rows as they come."""
+        ...
+
 
 def run_batches(
     task: Task, batches: Sequence[Sequence[Any]], *, parallel: str, workers: int

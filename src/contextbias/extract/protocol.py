@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +33,8 @@ class RawReading:
     """A record of schema version 1 (see schema/records.py); None unless ``ok``."""
     raw: dict[str, Any] = field(default_factory=dict)
     """Boxes, confidences, the untouched answer: JSON, kept for ever."""
+    seconds: float | None = None
+    """What this reading took, where the reader works on several at a time; None: measured."""
 
 
 class Reader(Protocol):
@@ -53,6 +56,32 @@ class Reader(Protocol):
 
     def read(self, picture: Picture) -> RawReading:
         """Read one picture; a failure is a row, not an exception."""
+        ...
+
+
+class BatchReader(Protocol):
+    """A reader that reads several pictures at a time. Optional; it has `settings`, `readable` and
+    `read` as well."""
+
+    parallel: str
+    """As above, or ``stream``: one instance in the driver is given all pictures at once, and looks
+    after its own concurrency."""
+    batch_size: int
+    """How many pictures it likes to be given at a time, unless it is a ``stream``."""
+
+    def read_many(self, pictures: Iterable[Picture]) -> Iterator[tuple[str, RawReading]]:
+        """Read every picture, in any order; a failure is a row, not an exception.
+
+        A ``stream`` yields as answers come. On KeyboardInterrupt it yields what is under way and
+        paid for, and raises again.
+
+        Yields:
+            (image id, reading).
+
+        Raises:
+            Incomplete: Nothing more can be read now (a budget, a key, a quota). What was yielded
+                is kept, and pictures without an answer stay pending.
+        """
         ...
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +62,20 @@ class ExtractTask:
         backend = load_reader(self.backend, self.options)
 
         def work(questions: Sequence[Question]) -> list[Kept]:
-            return [self._keep(backend, question) for question in questions]
+            return [
+                self._keep(question, reading, seconds)
+                for question, reading, seconds in _answers(backend, questions, self.files.root)
+            ]
 
         return work
 
-    def _keep(self, backend: Any, question: Question) -> Kept:
-        began = time.perf_counter()
-        reading = _read(backend, question, self.files.root)
+    def stream(self, questions: Sequence[Question]) -> Iterator[list[Kept]]:
+        """Load the reader, give it everything, and keep each reading as it comes."""
+        backend = load_reader(self.backend, self.options)
+        for question, reading, seconds in _answers(backend, questions, self.files.root):
+            yield [self._keep(question, reading, seconds)]
+
+    def _keep(self, question: Question, reading: RawReading, seconds: float) -> Kept:
         row = ReadingRow(
             reading_id=question.reading_id,
             attempt=question.attempt,
@@ -80,25 +87,58 @@ class ExtractTask:
             reason=reading.reason,
             record=reading.record,
             raw=reading.raw,
-            seconds=round(time.perf_counter() - began, 4),
+            seconds=round(seconds, 4),
             created_at=utc_now(),
         )
         return Kept(row, self.files.keep_receipt("readings", row))
 
 
-def _read(backend: Any, question: Question, root: Path) -> RawReading:
-    """Ask the reader; an exception, or a record off schema, is a row with a reason."""
+Answer = tuple[Question, RawReading, float]
+
+
+def _answers(backend: Any, questions: Sequence[Question], root: Path) -> Iterator[Answer]:
+    """Ask the reader, in its own way; whatever it fails on, or leaves out, is a row."""
+    if hasattr(backend, "read_many"):
+        yield from _answers_of_many(backend, questions, root)
+        return
+    for question in questions:
+        began = time.perf_counter()
+        try:
+            reading = backend.read(_picture(question, root))
+        except (ContextBiasError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # a failing item is a row, whatever failed
+            reading = RawReading(status="error", reason=f"{type(error).__name__}: {error}")
+        yield question, _checked(reading), time.perf_counter() - began
+
+
+def _answers_of_many(backend: Any, questions: Sequence[Question], root: Path) -> Iterator[Answer]:
+    waiting = {question.image_id: question for question in questions}
+    reason = "the reader returned nothing for this picture"
+    began = time.perf_counter()
     try:
-        picture = Picture(image_id=question.image_id, path=root / question.path)
-        reading: RawReading = backend.read(picture)
+        for image_id, reading in backend.read_many(_picture(each, root) for each in questions):
+            seconds, began = time.perf_counter() - began, time.perf_counter()
+            own = seconds if reading.seconds is None else reading.seconds
+            yield waiting.pop(image_id), _checked(reading), own
     except (ContextBiasError, KeyboardInterrupt):
         raise
     except Exception as error:  # a failing item is a row, whatever failed
-        return RawReading(status="error", reason=f"{type(error).__name__}: {error}")
+        reason = f"{type(error).__name__}: {error}"
+    for question in waiting.values():
+        yield question, RawReading(status="error", reason=reason), 0.0
+
+
+def _picture(question: Question, root: Path) -> Picture:
+    return Picture(image_id=question.image_id, path=root / question.path)
+
+
+def _checked(reading: RawReading) -> RawReading:
+    """A record off schema is an invalid answer."""
     if reading.status != OK:
         return reading
     faults = check_record(reading.record)
     if not faults:
         return reading
     raw = {**reading.raw, "record": reading.record}
-    return RawReading(status="invalid", reason="; ".join(faults[:5]), raw=raw)
+    return replace(reading, status="invalid", reason="; ".join(faults[:5]), record=None, raw=raw)

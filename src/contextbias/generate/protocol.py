@@ -54,6 +54,9 @@ class Made:
     """The planted record, when the truth is known; stored beside the image."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """Versions, effective settings."""
+    seconds: float | None = None
+    """What this image took, where the backend works on several at a time; None: since the one
+    before it."""
 
 
 class Generator(Protocol):
@@ -66,14 +69,23 @@ class Generator(Protocol):
     batch_size: int
     """How many jobs it likes to be given at a time."""
     parallel: str
-    """``processes`` (heavy on the CPU), ``threads`` (waits for something) or ``none``."""
+    """``processes`` (heavy on the CPU), ``threads`` (waits for something), ``none``, or ``stream``:
+    one instance in the driver is given all jobs at once, and looks after its own concurrency."""
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the pixels, as JSON; its hash is part of every image's id."""
         ...
 
     def generate(self, jobs: Sequence[Job]) -> Iterator[Made]:
-        """Make every job's image, in any order; a job that fails is a row, not an exception."""
+        """Make every job's image, in any order; a job that fails is a row, not an exception.
+
+        A ``stream`` yields as images come. On KeyboardInterrupt it yields what is under way and
+        paid for, and raises again.
+
+        Raises:
+            Incomplete: Nothing more can be made now (a budget, a key, a quota). What was yielded
+                is kept, and jobs without an answer stay pending.
+        """
         ...
 
 

@@ -112,11 +112,19 @@ class GenerateTask:
         backend = load_generator(self.backend, self.options)
 
         def work(orders: Sequence[Order]) -> list[Kept]:
-            return [
-                self._keep(order, made, seconds) for order, made, seconds in _made(backend, orders)
-            ]
+            return list(self._kept(backend, orders))
 
         return work
+
+    def stream(self, orders: Sequence[Order]) -> Iterator[list[Kept]]:
+        """Load the backend, give it everything, and keep each image as it comes."""
+        backend = load_generator(self.backend, self.options)
+        for kept in self._kept(backend, orders):
+            yield [kept]
+
+    def _kept(self, backend: Any, orders: Sequence[Order]) -> Iterator[Kept]:
+        for order, made, seconds in _made(backend, orders):
+            yield self._keep(order, made, seconds)
 
     def _keep(self, order: Order, made: Made, seconds: float) -> Kept:
         path = None
@@ -179,7 +187,8 @@ def _made(backend: Any, orders: Sequence[Order]) -> Iterator[tuple[Order, Made, 
     try:
         for made in backend.generate([order.job for order in orders]):
             seconds, began = time.perf_counter() - began, time.perf_counter()
-            yield waiting.pop(made.image_id), made, seconds
+            own = seconds if made.seconds is None else made.seconds
+            yield waiting.pop(made.image_id), made, own
     except (ContextBiasError, KeyboardInterrupt):
         raise
     except Exception as error:  # a failing item is a row, whatever failed

@@ -224,13 +224,14 @@ def _read(
     task = ExtractTask(
         section.name, section.backend, dict(section.options), row.fingerprint, study.files
     )
+    backend = task.backend_for_scheduling()
     worklist = Worklist(
         stage="extract",
         unit=f"readings by {section.name}",
         task=task,
         items=todo,
-        batch_size=_READINGS_A_BATCH,
-        parallel=task.backend_for_scheduling().parallel,
+        batch_size=getattr(backend, "batch_size", _READINGS_A_BATCH),
+        parallel=backend.parallel,
         workers=study.config.run.workers,
     )
     outcome = work_off(worklist, study.append_readings, drop_receipts, options.progress)
