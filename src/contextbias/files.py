@@ -12,9 +12,9 @@ import errno
 import json
 import os
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from contextbias.errors import InputError, StudyError
 from contextbias.ids import canonical_json
@@ -24,6 +24,9 @@ RECEIPTS = "receipts"
 
 _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+Row = TypeVar("Row")
+"""A row class of tables.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +120,23 @@ class StudyFiles:
 
     def keep_receipt(self, table: str, row: Any) -> Path:
         """Write the receipt of a row (a dataclass of tables.py) and return its path."""
-        fields = asdict(row)
-        key = next(iter(fields.values()))
-        path = self.root / RECEIPTS / f"{table}-{key}-{fields['attempt']}.json"
-        write_atomic(path, canonical_json({"table": table, "row": fields}).encode())
+        values = asdict(row)
+        path = self._receipt_path(table, next(iter(values.values())), values["attempt"])
+        write_atomic(path, canonical_json({"table": table, "row": values}).encode())
         return path
+
+    def receipt(self, table: str, key: str, attempt: int) -> Receipt | None:
+        """The receipt of one row, where it waits for the store; None without.
+
+        Raises:
+            StudyError: What lies in its place is none.
+            InputError: It cannot be read.
+        """
+        path = self._receipt_path(table, key, attempt)
+        return _receipt(path) if path.exists() else None
+
+    def _receipt_path(self, table: str, key: str, attempt: int) -> Path:
+        return self.root / RECEIPTS / f"{table}-{key}-{attempt}.json"
 
     def receipts(self) -> list[Receipt]:
         """All receipts that wait for the store, sorted by name; half-written files are not ones.
@@ -147,6 +162,29 @@ def not_a_receipt(path: Path, why: str) -> StudyError:
         f"{path} is no receipt of a finished item: {why}",
         "restore it, or move it out of the study; its item is then made again",
     )
+
+
+def row_of(receipt: Receipt, row_class: type[Row]) -> Row:
+    """The row that a receipt stands for, every field of it checked.
+
+    Args:
+        receipt: The receipt.
+        row_class: The class of tables.py that its table has.
+
+    Raises:
+        StudyError: Its fields are not those of the class.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    known = {field.name for field in fields(row_class)}  # type: ignore[arg-type]
+    if set(receipt.row) != known:
+        wrong = ", ".join(sorted(set(receipt.row) ^ known))
+        raise not_a_receipt(receipt.path, f"missing or unknown: {wrong}")
+    try:
+        return TypeAdapter(row_class).validate_python(receipt.row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise not_a_receipt(receipt.path, f"{first['loc'][0]}: {first['msg']}") from None
 
 
 def _receipt(path: Path) -> Receipt:

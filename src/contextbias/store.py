@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from contextbias.files import (
     Receipt,
     StudyFiles,
     not_a_receipt,
+    row_of,
     unreadable,
     unwritable,
     write_atomic,
@@ -315,21 +315,10 @@ def _latest(table: str, key: str) -> str:
 
 
 def _row_of(receipt: Receipt) -> Any:
-    """The row that a receipt stands for, every field of it checked."""
-    from pydantic import TypeAdapter, ValidationError
-
     row_class = TABLES[receipt.table][0] if receipt.table in ("images", "readings") else None
     if row_class is None:
         raise not_a_receipt(receipt.path, f"it names the table {receipt.table!r}")
-    known = {field.name for field in fields(row_class)}
-    if set(receipt.row) != known:
-        wrong = ", ".join(sorted(set(receipt.row) ^ known))
-        raise not_a_receipt(receipt.path, f"missing or unknown: {wrong}")
-    try:
-        return TypeAdapter(row_class).validate_python(receipt.row)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise not_a_receipt(receipt.path, f"{first['loc'][0]}: {first['msg']}") from None
+    return row_of(receipt, row_class)
 
 
 def _check_name(root: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from contextbias.engines import Task, run_batches
 from contextbias.errors import Incomplete
+from contextbias.files import StudyFiles, row_of
 from contextbias.progress import Progress, shown
 from contextbias.tables import OK
 
@@ -30,6 +31,14 @@ class Kept:
     """A row class of tables.py."""
     receipt: Path
     """The receipt's file, dropped once the row is in the store."""
+
+
+def kept_before(
+    files: StudyFiles, table: str, row_class: type[Any], key: str, attempt: int
+) -> Kept | None:
+    """What a worker had kept of an item when it died: the row of its receipt; None without."""
+    receipt = files.receipt(table, key, attempt)
+    return None if receipt is None else Kept(row_of(receipt, row_class), receipt.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from contextbias.ids import content_hash
 from contextbias.registry import load_reader
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.tables import OK, ReadingRow
-from contextbias.worklist import Kept, utc_now
+from contextbias.worklist import Kept, kept_before, utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,16 @@ class ExtractTask:
         backend = load_reader(self.backend, self.options)
         for question, reading, seconds in _answers(backend, questions, self.files.root):
             yield [self._keep(question, reading, seconds)]
+
+    def kept(self, question: Question) -> Kept | None:
+        """What a worker had read when it died; None where the reading is not finished."""
+        return kept_before(
+            self.files, "readings", ReadingRow, question.reading_id, question.attempt
+        )
+
+    def given_up(self, question: Question, reason: str) -> Kept:
+        """The row of a question that no worker survives."""
+        return self._keep(question, RawReading(status="error", reason=reason), 0.0)
 
     def _keep(self, question: Question, reading: RawReading, seconds: float) -> Kept:
         row = ReadingRow(
