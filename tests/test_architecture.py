@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from tests.conftest import CHECKOUT
 
 import contextbias
+from tests.conftest import CHECKOUT
 
 SOURCE = CHECKOUT / "src"
 PACKAGE = SOURCE / "contextbias"
 
-STAGES = {"bench", "generate", "extract", "canonicalise", "measure", "report"}
+STAGES = {"bench", "generate", "extract", "annotate", "canonicalise", "measure", "report"}
 
 # A part may import parts of a lower level, and of its own name. `stats` is below everything.
 LEVELS: dict[str, int] = {
@@ -29,6 +29,7 @@ LEVELS: dict[str, int] = {
     "forecast": 2,
     "config": 2,
     "options": 2,
+    "annotation_tables": 1,
     "migrations": 2,
     "schema": 2,
     "progress": 2,
@@ -37,6 +38,7 @@ LEVELS: dict[str, int] = {
     "stamps": 3,
     "parquet": 3,
     "store": 4,
+    "people": 4,
     "engines": 3,
     "registry": 3,
     "worklist": 5,

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from contextbias.errors import ConfigError, nearest
 from contextbias.files import unreadable
+from contextbias.schema import DIMENSIONS
 
 CONFIG_VERSION = 1
 """Version of the layout of study.toml."""
@@ -42,6 +43,9 @@ class StudySection(_Section):
     seeds: Literal["paired", "independent"] = "paired"
     """``paired``: the same seeds for every prompt of a role, in every condition and generator.
     ``independent``: other seeds for every prompt, as in the paper."""
+    masters: Literal["png", "webp"] = "png"
+    """Format of the images that are made: ``png``, or ``webp`` (lossless, a fifth to a third
+    smaller, slower to write). Changes no pixel, and no image that is there."""
 
 
 class BenchSection(_Section):
@@ -146,6 +150,91 @@ class MeasureSection(_Section):
     study.toml; left out: none."""
 
 
+class AnnotateSection(_Section):
+    """What people are asked, about which images, and whose answers will not count.
+
+    It is written down with the first invitation, before anyone has answered, and that version
+    stays in force; see docs/annotate.md.
+    """
+
+    sets: int | None = Field(default=None, ge=0)
+    """Sets of images of one role, condition and generator, each shown as a whole. Left out: one for
+    every such cell. Fewer than there are cells: drawn at random. 0: no sets."""
+    set_size: int = Field(default=10, ge=2, le=20)
+    """Images in a set; also the end of the scale that counts them."""
+    images: int = Field(default=0, ge=0)
+    """Images that are shown one by one, drawn from all cells alike. Corrected estimates need
+    them."""
+    roles: Literal["all"] | int | tuple[str, ...] = "all"
+    """Which roles are in the study of people: ``all``, a list of names, or a number, for as many
+    drawn at random."""
+    annotators_per_item: int = Field(default=3, ge=1, le=50)
+    """How many people answer about the same item."""
+    leave_out: tuple[str, ...] = (
+        "depth_of_field",
+        "eyewear_present",
+        "facial_hair_present",
+        "facial_hair_color",
+        "gaze_direction",
+        "hair_present",
+        "tattoo_present",
+        "head_covering_present",
+    )
+    """Dimensions that are not asked: by default those that need a closer look than a set allows,
+    and those that another question settles."""
+    role_shown_for: tuple[str, ...] = ()
+    """Dimensions of which the question names the role. By default nothing of role, condition,
+    prompt and generator is shown."""
+    gold: str | None = Field(default=None, min_length=1)
+    """Known answers, for gold items and training: path of a table (CSV: image, dimension, label,
+    use), relative to study.toml, or ``planted``: what simulated generators were told to draw. Left
+    out: no gold items and no training."""
+    gold_items: int = Field(default=3, ge=0, le=100)
+    """Items with known answers among the others, for each annotator and kind of item."""
+    training_items: int = Field(default=1, ge=0, le=20)
+    """Items with known answers at the beginning, which are shown after each answer."""
+    repeats: float = Field(default=0.05, ge=0, le=1)
+    """Share of an annotator's items that are shown a second time, later and unannounced."""
+    exclude_faster_than: float = Field(default=1.0, ge=0)
+    """Rule: an annotator whose median time for an answer is below, in seconds, does not count."""
+    exclude_unknown_above: float = Field(default=0.5, ge=0, le=1)
+    """Rule: an annotator with a larger share of unknown answers does not count."""
+    exclude_gold_below: float = Field(default=0.5, ge=0, le=1)
+    """Rule: an annotator with a smaller share of right answers about gold items does not count."""
+    exclude_repeats_below: float = Field(default=0.4, ge=0, le=1)
+    """Rule: an annotator who gives a smaller share of the same answers the second time does not
+    count."""
+    consent: str | None = Field(default=None, min_length=1)
+    """Path of the text to agree to before the first question (plain text, paragraphs with empty
+    lines between), relative to study.toml; left out: a general one."""
+    contact: str = ""
+    """Whom annotators can ask, and tell that they want to be removed; stands on every page."""
+    seconds_per_answer: float = Field(default=8.0, gt=0, le=600)
+    """For the estimate of time on the first page, until answers tell."""
+
+    @field_validator("leave_out", "role_shown_for")
+    @classmethod
+    def _names_dimensions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in DIMENSIONS:
+                raise ValueError(
+                    f"{name!r} is no dimension; {nearest(name, list(DIMENSIONS)) or 'see docs'}"
+                )
+        if set(value) == set(DIMENSIONS):
+            raise ValueError("leaves no question")
+        return value
+
+    @field_validator("roles", mode="before")
+    @classmethod
+    def _names_roles_or_a_number(cls, value: object) -> object:
+        is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        if value == "all" or is_number:
+            return value
+        if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+            return tuple(value)
+        raise ValueError(f'{value!r} is neither "all", nor a list of roles, nor a number above 0')
+
+
 class RunSection(_Section):
     """How the slow stages run; changes no result."""
 
@@ -172,6 +261,8 @@ class StudyConfig(_Section):
     """How open-vocabulary answers become labels."""
     measure: MeasureSection = MeasureSection()
     """How labels become numbers."""
+    annotate: AnnotateSection = AnnotateSection()
+    """What people are asked."""
     run: RunSection = RunSection()
     """How the slow stages run."""
 

@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +34,9 @@ _STRUCTURED = {
 }
 # Row class -> names of the fields that are stored as JSON.
 
+_LISTS = frozenset({"prompted", "image_ids", "shown", "labels"})
+# Those of them that are lists of words or numbers.
+
 _NO_ROOM = {sqlite3.SQLITE_FULL}
 _NO_ACCESS = {
     sqlite3.SQLITE_PERM,
@@ -51,15 +54,18 @@ class Database:
         path: The file.
         writing: Make it where it is not there, and allow `append`. Without, nothing is created: a
             study that was never run reads as empty.
+        durable: Wait for the disk at every commit, so that not even a loss of power loses a row.
+            What `run` makes can be made again; what somebody answered cannot.
 
     Raises:
         StudyError: The file is damaged, in use, or from a newer version.
         InputError: It cannot be opened, or not be written.
     """
 
-    def __init__(self, path: Path, *, writing: bool) -> None:
+    def __init__(self, path: Path, *, writing: bool, durable: bool = False) -> None:
         self._path = path
         self._writing = writing
+        self._synchronous = "FULL" if durable else "NORMAL"
         try:
             self._connection = self._connect()
         except sqlite3.DatabaseError as error:
@@ -69,18 +75,18 @@ class Database:
         """Close the file."""
         self._connection.close()
 
-    def select(self, query: str) -> list[tuple[Any, ...]]:
-        """Everything that a query gives."""
+    def select(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Everything that a query gives; `values` stand for its question marks."""
         try:
-            return self._connection.execute(query).fetchall()
+            return self._connection.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise self._fault(error) from None
 
-    def rows(self, row_class: type[Row], query: str) -> list[Row]:
+    def rows(self, row_class: type[Row], query: str, values: Sequence[Any] = ()) -> list[Row]:
         """The rows of a ``SELECT *`` over one table."""
         names = [field.name for field in fields(row_class)]  # type: ignore[arg-type]
         structured = _STRUCTURED[row_class]
-        found = self.select(query.replace("*", ", ".join(names), 1))
+        found = self.select(query.replace("*", ", ".join(names), 1), values)
         try:
             return [row_class(**_decode(names, structured, values)) for values in found]
         except (ValueError, TypeError) as error:
@@ -100,6 +106,26 @@ class Database:
             raise self._fault(error) from None
         return self._connection.total_changes - before
 
+    def forget(self, column: str, value: str, tables: Sequence[str]) -> dict[str, int]:
+        """Delete rows for good; returns how many there were of each table.
+
+        Nothing is left of them: freed pages are overwritten, and the write-ahead log is emptied
+        into the file and cut to nothing.
+        """
+        try:
+            self._connection.execute("PRAGMA secure_delete = ON")
+            with self._connection:
+                deleted = {
+                    table: self._connection.execute(
+                        f"DELETE FROM {table} WHERE {column} = ?", (value,)
+                    ).rowcount
+                    for table in tables
+                }
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.DatabaseError as error:
+            raise self._fault(error) from None
+        return deleted
+
     def _connect(self) -> sqlite3.Connection:
         if not self._writing and not self._path.exists():
             connection = sqlite3.connect(":memory:")
@@ -109,7 +135,7 @@ class Database:
         check_version(connection, str(self._path))
         if self._writing:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA synchronous = {self._synchronous}")
             create_tables(connection)
         else:
             stand_in_for_missing(connection)
@@ -159,8 +185,8 @@ def _decode(
     for name in structured:
         if row[name] is not None:
             row[name] = json.loads(row[name])
-    if "prompted" in structured:
-        row["prompted"] = tuple(row["prompted"])
+    for name in structured & _LISTS:
+        row[name] = tuple(row[name])
     if "counts" in structured:
         row["counts"] = tuple(tuple(count) for count in row["counts"])
     if "readable" in structured:

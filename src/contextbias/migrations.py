@@ -6,6 +6,14 @@ import sqlite3
 from dataclasses import fields
 from typing import Any
 
+from contextbias.annotation_tables import (
+    AnnotationEventRow,
+    AnnotationItemRow,
+    AnnotationPlanRow,
+    AnnotatorRow,
+    AnswerRow,
+    AssignmentRow,
+)
 from contextbias.errors import StudyError
 from contextbias.tables import (
     STORE_VERSION,
@@ -24,10 +32,21 @@ TABLES: dict[str, tuple[type[Any], tuple[str, ...]]] = {
     "readers": (ReaderRow, ("reader", "fingerprint")),
     "readings": (ReadingRow, ("reading_id", "attempt")),
     "frequencies": (FrequencyRow, ("frequency_id", "attempt")),
+    "annotation_plans": (AnnotationPlanRow, ("plan",)),
+    "annotation_items": (AnnotationItemRow, ("item",)),
+    "annotators": (AnnotatorRow, ("annotator", "version")),
+    "assignments": (AssignmentRow, ("annotator", "item", "repeat")),
+    "answers": (AnswerRow, ("annotator", "item", "repeat", "dimension", "version")),
+    "annotation_events": (AnnotationEventRow, ("event",)),
 }
 """Table name -> row class and key."""
 
-_AFFINITY = {"int": "INTEGER", "int | None": "INTEGER", "float": "REAL"}
+_AFFINITY = {
+    "int": "INTEGER",
+    "int | None": "INTEGER",
+    "float": "REAL",
+    "float | None": "REAL",
+}
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -89,8 +89,8 @@ class Study:
             InputError: `writing`, but the folder cannot be written.
         """
         root = root.absolute()
-        _check_is_study(root)
-        lock = _take_lock(root) if writing else None
+        check_is_study(root)
+        lock = take_lock(root) if writing else None
         try:
             if writing:
                 _check_store_is_there(root)
@@ -328,7 +328,13 @@ def _check_name(root: Path) -> None:
         raise StudyError(f"the name of {root} is not UTF-8", "rename the folder") from None
 
 
-def _check_is_study(root: Path) -> None:
+def check_is_study(root: Path) -> None:
+    """Refuse a folder that holds no study.
+
+    Raises:
+        StudyError: There is no study.toml in it.
+        InputError: It cannot be looked into.
+    """
     _check_name(root)
     try:
         found, there, folder = (root / CONFIG_FILE).is_file(), root.exists(), root.is_dir()
@@ -352,8 +358,20 @@ def _check_store_is_there(root: Path) -> None:
         )
 
 
-def _take_lock(root: Path) -> int:
-    path = root / ".lock"
+def take_lock(
+    root: Path,
+    name: str = ".lock",
+    fix: str = "wait for it, or stop it, then run again",
+) -> int:
+    """Take a lock of the study, or refuse; returns the open lock file.
+
+    Args:
+        root: The study's folder.
+        name: ``.lock`` for what `run` writes; people's answers have a lock of their own, so that
+            they can come in while a study runs.
+        fix: What to do when another program has it.
+    """
+    path = root / name
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -362,9 +380,7 @@ def _take_lock(root: Path) -> int:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
-        raise StudyError(
-            f"another contextbias is writing in {root}", "wait for it, or stop it, then run again"
-        ) from None
+        raise StudyError(f"another contextbias is writing in {root}", fix) from None
     return handle
 
 

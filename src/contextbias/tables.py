@@ -11,14 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-STORE_VERSION = 2
-"""Version of the SQLite layout; see migrations.py. 2 added ``frequencies``."""
+STORE_VERSION = 3
+"""Version of the SQLite layout; see migrations.py. 2 added ``frequencies``, 3 what people answer
+(annotation_tables.py)."""
 
 CONDITIONS = ("CF", "CA-R", "CA-U")
 """Context-free, context-aware related, context-aware unrelated: in the order of every table."""
 
 OK = "ok"
 """Status of an image that exists or a reading that was parsed."""
+
+BLANK = "blank"
+"""Status of an image that was made and in which there is nothing to see: it is kept, and not
+read."""
 
 REMOVED = "removed"
 """Status of an image that was taken from a folder and is not in it any more: it is not counted."""
@@ -30,6 +35,7 @@ MISSING_REASONS = {
     "no_person": "nobody is visible, so the person's questions have no answer",
     "refused": "the reader refused the image",
     "blocked": "the generator refused the prompt",
+    "blank": "the generator made a picture with nothing to see in it (black, or one colour)",
     "truncated": "the answer was cut off",
     "invalid": "the answer did not follow the schema",
     "corrupt": "the image file cannot be decoded",
@@ -109,7 +115,7 @@ class ImageRow:
     replicate: int
     """0 for the first image of the prompt, 1 for the second, …"""
     status: str
-    """``ok``, ``blocked``, ``corrupt``, ``error``, or ``removed`` from its folder."""
+    """``ok``, ``blank``, ``blocked``, ``corrupt``, ``error``, or ``removed`` from its folder."""
     reason: str | None
     """Why the status is not ``ok``, in words."""
     path: str | None

@@ -1,0 +1,1 @@
+"""Ask people about a study's images: who sees what, the web page, simulated people, export."""
