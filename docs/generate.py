@@ -305,7 +305,7 @@ def errors_page() -> Iterator[str]:
         ("0", "Done. Refusals and unknowns are data."),
         ("1", "A gate or a check failed."),
         ("2", "The call, the configuration or the input as a whole is wrong."),
-        ("3", "Finished, but some items failed (corrupt, blocked, errors); they are listed."),
+        ("3", "Finished, but some items failed (corrupt, blank, blocked, errors); they are listed."),
         ("130", "Interrupted. What was finished is kept; run the same command again to go on."),
     )
     yield from _table(("Exit code", "Meaning"), codes)

@@ -13,7 +13,7 @@ from contextbias.progress import Silent
 from contextbias.tables import MISSING_REASONS
 from contextbias.worklist import Kept, Outcome, Worklist, pending, work_off
 
-STATUSES = ("ok", "error", "refused", "blocked", "corrupt", "invalid", "truncated")
+STATUSES = ("ok", "error", "refused", "blocked", "blank", "corrupt", "invalid", "truncated")
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,7 @@ STATUSES = ("ok", "error", "refused", "blocked", "corrupt", "invalid", "truncate
         ({"a": (3, "error")}, []),
         ({"a": (2, "ok")}, []),
         ({"a": (1, "blocked")}, []),
+        ({"a": (1, "blank")}, []),
         ({"a": (1, "corrupt")}, []),
         ({"b": (1, "ok")}, [(0, 1)]),
     ],

@@ -3,7 +3,8 @@
 This is one of the two places where missing is decided (the other, measure/arrays.py, only counts).
 The policy, per image and reader, the first line that applies:
 
-1. The image failed: its status (``blocked``, ``corrupt``, ``error``) for all dimensions.
+1. The image failed: its status (``blank``, ``blocked``, ``corrupt``, ``error``) for all
+   dimensions.
 2. No reading by the reader's present settings: ``not_read`` for all dimensions.
 3. The reading failed: its status (``refused``, ``truncated``, ``invalid`` …) for all dimensions.
 4. The reader has not declared the dimension: ``not_readable``, one row an image.

@@ -39,17 +39,16 @@ class Made:
     image_id: str
     """The job's id."""
     status: str = OK
-    """``ok``, ``blocked`` or ``error``."""
+    """``ok``, ``blank`` (nothing to see in it), ``blocked`` or ``error``."""
     reason: str | None = None
     """Why not ``ok``, in words."""
+    image: Any = None
+    """The picture, not encoded: a Pillow image, or an array of shape (height, width, 3), of uint8
+    or of floats in [0, 1]. It is looked at, and encoded as the study's master (masters.py)."""
     data: bytes | None = None
-    """The encoded file; None unless ``ok``."""
-    suffix: str = ".png"
-    """Extension of the file."""
-    width: int | None = None
-    """Pixels."""
-    height: int | None = None
-    """Pixels."""
+    """The picture as a file in any format that Pillow reads. Of a PNG the pixel data are kept as
+    they are, and everything else is left out. With `image` as well it is not decoded; both then
+    have to show the same pixels."""
     truth: dict[str, Any] | None = None
     """The planted record, when the truth is known; stored beside the image."""
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -87,6 +86,28 @@ class Generator(Protocol):
                 is kept, and jobs without an answer stay pending.
         """
         ...
+
+
+class CuringGenerator(Protocol):
+    """A generator that knows what to do about a picture in which there is nothing to see.
+    Optional."""
+
+    def cure(self, job: Job, fault: str) -> Made | None:
+        """Make the job's picture once more in another way; None where there is no other way.
+
+        Args:
+            job: Whose picture came out blank.
+            fault: What is wrong with it, in words (see quality.py).
+        """
+        ...
+
+
+class LabellingGenerator(Protocol):
+    """A generator whose pictures do not come from a trained model. Optional."""
+
+    source_type: str
+    """IPTC digital source type that its files carry, such as ``algorithmicMedia``; the default is
+    ``trainedAlgorithmicMedia``."""
 
 
 class ForecastingGenerator(Protocol):

@@ -60,6 +60,7 @@ class SimulatedGenerator:
 
     batch_size = 16
     parallel = "processes"
+    source_type = "algorithmicMedia"  # IPTC: by an algorithm that learnt from no data
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = SimulatedOptions.parse(options, backend="simulated")
@@ -98,14 +99,16 @@ class SimulatedGenerator:
 
     def plan(self, jobs: Sequence[Job]) -> Forecast:
         """Draw a few of the pictures, and reckon with what they took."""
+        from contextbias.generate.drawing import encode_png
+
         if not jobs:
             return Forecast(seconds=0.0, size=0)
         tried = jobs[:: -(-len(jobs) // _TRIED)]
         self._make(tried[0])  # the first one also reads the tables
         began = time.perf_counter()
         made = [self._make(job) for job in tried]
+        size = sum(len(encode_png(each.image)) + len(json.dumps(each.truth)) for each in made)
         share = len(jobs) / len(tried)
-        size = sum(len(each.data or b"") + len(json.dumps(each.truth)) for each in made)
         return Forecast(
             seconds=(time.perf_counter() - began) * share,
             size=round(size * share),
@@ -126,7 +129,7 @@ class SimulatedGenerator:
         return float(preset if self._options.sensitivity is None else self._options.sensitivity)
 
     def _make(self, job: Job) -> Made:
-        from contextbias.generate.drawing import draw, encode_png
+        from contextbias.generate.drawing import draw
         from contextbias.generate.planted import draw_record
 
         drawn = draw_record(
@@ -146,9 +149,7 @@ class SimulatedGenerator:
         )
         return Made(
             image_id=job.image_id,
-            data=encode_png(image),
-            width=image.width,
-            height=image.height,
+            image=image,
             truth=drawn.record,
             provenance={"follows": "place" if drawn.follows_place else "role"},
         )

@@ -6,18 +6,20 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from contextbias import __version__
 from contextbias.errors import ContextBiasError
 from contextbias.files import StudyFiles
-from contextbias.generate import masters, quality
+from contextbias.generate import masters
+from contextbias.generate.finishing import Finished, cured, finished
 from contextbias.generate.protocol import Generator, Job, Made
 from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
 from contextbias.registry import load_generator
-from contextbias.tables import BLANK, OK, ImageRow, Prompt
+from contextbias.tables import BLANK, ImageRow, Prompt
 from contextbias.worklist import Kept, kept_before, utc_now
 
 TRUTH_SUFFIX = ".truth.json"
@@ -89,23 +91,6 @@ def orders_for(
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """What a backend made, looked at and encoded."""
-
-    made: Made
-    """As the backend gave it, with what was found out about it."""
-    data: bytes | None = None
-    """The master's bytes; None where there is no picture."""
-    size: tuple[int, int] | None = None
-    """Width and height in pixels."""
-
-    @property
-    def suffix(self) -> str:
-        """Extension of the file."""
-        return masters.suffix_of(self.data or b"")
-
-
-@dataclass(frozen=True, slots=True)
 class GenerateTask:
     """Built once in each worker: the backend, and where its images go."""
 
@@ -149,49 +134,21 @@ class GenerateTask:
     def given_up(self, order: Order, reason: str) -> Kept:
         """The row of an order that no worker survives."""
         made = Made(image_id=order.job.image_id, status="error", reason=reason)
-        return self._keep(order, made, 0.0)
+        return self._keep(order, Finished(made), 0.0)
 
     def _kept(self, backend: Any, orders: Sequence[Order]) -> Iterator[Kept]:
         settings = backend.settings()
         for order, made, seconds in _made(backend, orders):
-            finished = self._finished(backend, settings, order, made)
-            yield self._keep(order, finished, seconds)
+            origin = self._origin(backend, settings, order, made)
+            found = finished(made, origin, self.kind)
+            if found.made.status == BLANK and hasattr(backend, "cure"):
+                found = cured(found, partial(backend.cure, order.job), origin, self.kind)
+            yield self._keep(order, found, seconds)
 
-    def _finished(
+    def _origin(
         self, backend: Any, settings: Mapping[str, Any], order: Order, made: Made
-    ) -> Finished:
-        """Look at what was made, try the backend's cure if there is nothing to see, and encode."""
-        found = self._encoded(backend, settings, order, made)
-        cure = getattr(backend, "cure", None)
-        if found.made.status != BLANK or cure is None:
-            return found
-        fault = found.made.reason or BLANK
-        again = cure(order.job, fault)
-        if again is None:
-            return found
-        better = self._encoded(backend, settings, order, again)
-        if better.made.status != OK:
-            return found
-        kept = image_path(self.generator, order, f".{BLANK}{found.suffix}") if found.data else None
-        if kept and found.data:
-            self.files.keep(kept, found.data)
-        cured = {**better.made.provenance, "cured": {"fault": fault, "first": kept}}
-        return replace(better, made=replace(better.made, provenance=cured))
-
-    def _encoded(
-        self, backend: Any, settings: Mapping[str, Any], order: Order, made: Made
-    ) -> Finished:
-        if made.status not in (OK, BLANK) or (made.status == BLANK and not _has_picture(made)):
-            return Finished(made)
-        try:
-            picture = masters.picture_of(made.image, made.data)
-        except masters.NotAPicture as error:
-            return Finished(replace(made, status="error", reason=f"no picture: {error}"))
-        if made.status == OK:
-            looked_at = picture.image if made.image is None else made.image
-            fault = quality.blemish(looked_at)
-            made = made if fault is None else replace(made, status=BLANK, reason=fault)
-        origin = masters.Origin(
+    ) -> masters.Origin:
+        return masters.Origin(
             image_id=order.job.image_id,
             generator=self.generator,
             seed=order.job.seed,
@@ -199,27 +156,23 @@ class GenerateTask:
             revision=_told("revision", made, settings),
             source_type=getattr(backend, "source_type", masters.TRAINED),
         )
-        data = masters.master(picture, made.data, masters.packet(origin), self.kind)
-        pixels = quality.pixels_sha256(picture.image)
-        came_as = {} if picture.format in (None, "PNG") else {"delivered_as": picture.format}
-        provenance = {**made.provenance, **came_as, "pixels": pixels}
-        return Finished(replace(made, provenance=provenance), data, picture.image.size)
 
-    def _keep(self, order: Order, finished: Finished, seconds: float) -> Kept:
-        path, made = None, finished.made
-        if finished.data is not None:
-            path = image_path(self.generator, order, finished.suffix)
+    def _keep(self, order: Order, found: Finished, seconds: float) -> Kept:
+        path, made = None, found.made
+        if found.first is not None and found.first.data is not None:
+            beside = image_path(self.generator, order, f".{BLANK}{found.first.suffix}")
+            self.files.keep(beside, found.first.data)
+        if found.data is not None:
+            path = image_path(self.generator, order, found.suffix)
             if made.truth is not None:
                 truth = canonical_json(made.truth).encode()
                 self.files.keep(path.rpartition(".")[0] + TRUTH_SUFFIX, truth)
-            self.files.keep(path, finished.data)
-        row = self._row(order, finished, seconds, path)
+            self.files.keep(path, found.data)
+        row = self._row(order, found, seconds, path)
         return Kept(row, self.files.keep_receipt("images", row))
 
-    def _row(
-        self, order: Order, finished: Finished, seconds: float, path: str | None
-    ) -> ImageRow:
-        prompt, made = order.prompt, finished.made
+    def _row(self, order: Order, found: Finished, seconds: float, path: str | None) -> ImageRow:
+        prompt, made = order.prompt, found.made
         return ImageRow(
             image_id=order.job.image_id,
             attempt=order.attempt,
@@ -234,9 +187,9 @@ class GenerateTask:
             status=made.status,
             reason=made.reason,
             path=path,
-            sha256=None if finished.data is None else bytes_sha256(finished.data),
-            width=None if finished.size is None else finished.size[0],
-            height=None if finished.size is None else finished.size[1],
+            sha256=None if found.data is None else bytes_sha256(found.data),
+            width=None if found.size is None else found.size[0],
+            height=None if found.size is None else found.size[1],
             seconds=round(seconds, 4),
             created_at=utc_now(),
             provenance={
@@ -246,10 +199,6 @@ class GenerateTask:
                 "host": platform.node(),
             },
         )
-
-
-def _has_picture(made: Made) -> bool:
-    return made.image is not None or made.data is not None
 
 
 def _told(key: str, made: Made, settings: Mapping[str, Any]) -> str | None:

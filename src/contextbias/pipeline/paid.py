@@ -116,7 +116,12 @@ def _draw(
     row = wanted.generator_rows[section.name]
     study.append_generators([row])
     task = GenerateTask(
-        section.name, section.backend, dict(section.options), row.fingerprint, study.files
+        section.name,
+        section.backend,
+        dict(section.options),
+        row.fingerprint,
+        study.files,
+        study.config.study.masters,
     )
     backend = task.backend_for_scheduling()
     worklist = Worklist(

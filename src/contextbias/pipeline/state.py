@@ -19,7 +19,7 @@ class Failure:
     stage: str
     """``generate`` or ``extract``."""
     status: str
-    """``corrupt``, ``blocked``, ``error`` …"""
+    """``corrupt``, ``blank``, ``blocked``, ``error`` …"""
     what: str
     """File, or generator and prompt."""
     reason: str

@@ -15,7 +15,7 @@ from contextbias.report.select import Index, dimension_order, generators_in, ind
 from contextbias.tables import CONDITIONS, ImageRow
 
 _WHOLE_IMAGE = frozenset(
-    ("blocked", "corrupt", "error", "not_read", "refused", "truncated", "invalid")
+    ("blank", "blocked", "corrupt", "error", "not_read", "refused", "truncated", "invalid")
 )
 """Reasons of images without any answer: they say nothing about what the reader can read."""
 

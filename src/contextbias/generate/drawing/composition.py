@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from PIL import Image
 
 from contextbias.generate.drawing import body, light
@@ -26,12 +23,9 @@ from contextbias.generate.drawing.look import Look, chance, look_of, people_in
 from contextbias.generate.drawing.scene import background, weather_in_front
 from contextbias.generate.drawing.settings import palette_for, setting_for
 from contextbias.generate.drawing.svg import Ink, lighter, moved, oval
+from contextbias.generate.masters import encode
 from contextbias.schema.codebook import UNKNOWN
 from contextbias.schema.records import Record
-
-_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_RGB = 2
-_FILTER_UP = 2
 
 _FREE_HANDS = frozenset({"standing", "sitting"})
 
@@ -77,27 +71,8 @@ def draw(
 
 
 def encode_png(image: Image.Image) -> bytes:
-    """An RGB image as a PNG file, encoded for speed.
-
-    Every row is stored as its difference to the row above (filter type 2 of the PNG
-    specification, 3rd edition, section 9), which suits drawings; a search for the best filter of
-    each row, as image libraries do it, takes longer than the compression. Equal pixels give equal
-    bytes wherever zlib is the same.
-    """
-    width, height = image.size
-    rows = np.asarray(image).reshape(height, -1)
-    filtered = np.empty((height, 1 + rows.shape[1]), np.uint8)
-    filtered[:, 0] = _FILTER_UP
-    filtered[0, 1:] = rows[0]
-    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
-    header = struct.pack(">IIBBBBB", width, height, 8, _RGB, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes(), 1)), (b"IEND", b""))
-    return _PNG_SIGNATURE + b"".join(_chunk(kind, data) for kind, data in chunks)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    checksum = zlib.crc32(data, zlib.crc32(kind))
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
+    """An RGB image as a PNG file without any metadata; see `masters.encode`."""
+    return encode(image, None)
 
 
 def _answer(record: Record, cohort: str, name: str, default: str) -> str:

@@ -1,0 +1,273 @@
+"""The file that an image is kept as: PNG or lossless WebP, its pixels untouched.
+
+Every master says in an XMP packet that a machine made it, and which one::
+
+    encode(image, packet(origin)) -> bytes          pixels become a file
+    relabelled(png, packet(origin)) -> bytes        a PNG's pixel data stay as they are
+
+Nothing else that a backend may have written into its file (prompts, settings, signatures, dates) is
+kept: a reader of the picture must not find the prompt there. Equal pixels and origins give equal
+bytes wherever zlib (of WebP: libwebp) is the same. Pillow ignores ``xmp=`` when it writes PNG, so
+the chunk is written here.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from contextbias import __version__
+
+Kind = Literal["png", "webp"]
+"""File formats of masters; both lossless."""
+
+SOURCE_TYPES = "http://cv.iptc.org/newscodes/digitalsourcetype/"
+"""IPTC's vocabulary of digital source types; a type's address is this and its name."""
+
+TRAINED = "trainedAlgorithmicMedia"
+"""Source type of pictures by a trained model."""
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_XMP_KEYWORD = b"XML:com.adobe.xmp"
+_FILTER_UP = 2
+_COLOUR_TYPES = {"L": 0, "RGB": 2, "LA": 4, "RGBA": 6}
+_PNG_MODES = {*_COLOUR_TYPES, "1", "P", "I;16"}
+# Chunks that decide what is seen; texts, dates, signatures and what is unknown are left out.
+_KEPT_CHUNKS = {
+    b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP",
+    b"sBIT", b"pHYs",
+}  # fmt: skip
+_ORIENTATION = 0x0112
+
+
+class NotAPicture(Exception):
+    """What a backend handed over cannot be a master; the message says why, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What a master says about where it comes from: never the prompt, the role or the condition."""
+
+    image_id: str
+    """The image's id."""
+    generator: str
+    """Name in study.toml."""
+    seed: int
+    """The seed that was used."""
+    model: str | None = None
+    """The model, as the backend calls it."""
+    revision: str | None = None
+    """Which version of the model."""
+    source_type: str = TRAINED
+    """Name in IPTC's vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a backend made, decoded."""
+
+    image: Image.Image
+    """Its pixels, in a mode that a master can have."""
+    format: str | None = None
+    """Format of the file that they came in; None where they came as pixels."""
+    turned: bool = False
+    """Whether the file has an orientation mark, so that its pixels lie another way."""
+
+
+def packet(origin: Origin) -> str:
+    """The XMP packet (ISO 16684-1) of a master.
+
+    IPTC's ``DigitalSourceType`` says what kind of thing made the picture, ``AISystemUsed`` and
+    ``AISystemVersionUsed`` which model (IPTC Photo Metadata Standard 2025.1).
+    """
+    fields = {
+        "xmp:CreatorTool": f"contextbias {__version__}",
+        "Iptc4xmpExt:DigitalSourceType": SOURCE_TYPES + origin.source_type,
+        "Iptc4xmpExt:AISystemUsed": origin.model,
+        "Iptc4xmpExt:AISystemVersionUsed": origin.revision,
+        "contextbias:imageId": origin.image_id,
+        "contextbias:generator": origin.generator,
+        "contextbias:seed": str(origin.seed),
+    }
+    lines = [f"   {name}={_quoted(value)}" for name, value in fields.items() if value is not None]
+    return "\n".join(
+        (
+            '<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>',
+            '<x:xmpmeta xmlns:x="adobe:ns:meta/">',
+            ' <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
+            '  <rdf:Description rdf:about=""',
+            '   xmlns:xmp="http://ns.adobe.com/xap/1.0/"',
+            '   xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"',
+            '   xmlns:contextbias="urn:contextbias:provenance#"',
+            *lines[:-1],
+            f"{lines[-1]}/>",
+            " </rdf:RDF>",
+            "</x:xmpmeta>",
+            '<?xpacket end="r"?>',
+        )
+    )
+
+
+def picture_of(image: Any = None, data: bytes | None = None) -> Picture:
+    """Decode what a backend made (see protocol.Made).
+
+    The camera's orientation mark is applied. Pixels stay as they are in grey, palette, RGB, with
+    transparency and in 16-bit grey; other modes become RGB. Of an animation the first frame counts.
+
+    Raises:
+        NotAPicture: It cannot be decoded, or is no array of a picture.
+    """
+    if image is not None:
+        return Picture(_storable(_from_pixels(image)))
+    if not data:
+        raise NotAPicture("the file is empty" if data is not None else "there is no picture")
+    try:
+        with Image.open(io.BytesIO(data)) as opened:
+            opened.load()
+            turned = opened.getexif().get(_ORIENTATION, 1) != 1
+            upright = ImageOps.exif_transpose(opened) if turned else opened
+            return Picture(_storable(upright), opened.format, turned)
+    except UnidentifiedImageError:
+        start = data[:40].decode("utf-8", "replace")
+        raise NotAPicture(f"not an image that can be decoded (it begins {start!r})") from None
+    except Exception as error:  # decoders of broken files raise whatever they stumble over
+        raise NotAPicture(f"cannot be decoded: {error}") from None
+
+
+def master(picture: Picture, data: bytes | None, xmp: str, kind: Kind = "png") -> bytes:
+    """The file to keep, labelled.
+
+    Args:
+        picture: The decoded picture.
+        data: The file that it came in, if it did; a PNG is relabelled rather than encoded again.
+        xmp: The packet.
+        kind: The study's format. A 16-bit picture becomes a PNG in any case.
+    """
+    is_png = data is not None and data.startswith(_SIGNATURE)
+    if kind == "png" and data is not None and is_png and not picture.turned:
+        return relabelled(data, xmp)
+    return encode(picture.image, xmp, kind)
+
+
+def encode(image: Image.Image, xmp: str | None, kind: Kind = "png") -> bytes:
+    """Encode pixels as a master (without a packet: as a bare file), for speed.
+
+    Every row of a PNG is stored as its difference to the row above (filter type 2 of the PNG
+    specification, 3rd edition, section 9). A search for the best filter of each row, as image
+    libraries do it, takes longer than the compression and makes files that are hardly smaller.
+    """
+    if kind == "webp" and image.mode != "I;16":
+        return _webp(image, xmp)
+    if image.mode not in _COLOUR_TYPES:
+        return relabelled(_by_pillow(image), xmp)
+    header = struct.pack(">IIBBBBB", *image.size, 8, _COLOUR_TYPES[image.mode], 0, 0, 0)
+    chunks = [(b"IHDR", header), *_itxt(xmp), *_profile(image)]
+    chunks += [(b"IDAT", zlib.compress(_filtered(image), 1)), (b"IEND", b"")]
+    return _SIGNATURE + b"".join(_chunk(kind_, content) for kind_, content in chunks)
+
+
+def relabelled(png: bytes, xmp: str | None) -> bytes:
+    """A PNG with its pixel data as they are, this packet, and no other metadata.
+
+    Raises:
+        NotAPicture: It is no PNG, or is cut off.
+    """
+    parts = [_SIGNATURE]
+    for kind, raw in _chunks(png):
+        if kind in _KEPT_CHUNKS:
+            parts.append(raw)
+        if kind == b"IHDR":
+            parts += [_chunk(*chunk) for chunk in _itxt(xmp)]
+    return b"".join(parts)
+
+
+def suffix_of(data: bytes) -> str:
+    """Extension of a master."""
+    return ".png" if data.startswith(_SIGNATURE) else ".webp"
+
+
+def _quoted(value: str) -> str:
+    return quoteattr("".join(char if char.isprintable() else " " for char in value))
+
+
+def _from_pixels(image: Any) -> Image.Image:
+    if isinstance(image, Image.Image):
+        return image
+    array = np.asarray(image)
+    if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
+        raise NotAPicture(f"an array of shape {array.shape} is no picture (height, width, 3)")
+    if array.dtype != np.uint8:
+        levels = np.nan_to_num(array.astype(np.float32), nan=0.0, posinf=1.0, neginf=0.0)
+        array = np.rint(np.clip(levels, 0, 1) * 255).astype(np.uint8)
+    return Image.fromarray(array)
+
+
+def _storable(image: Image.Image) -> Image.Image:
+    return image if image.mode in _PNG_MODES else image.convert("RGB")
+
+
+def _filtered(image: Image.Image) -> bytes:
+    rows = np.asarray(image).reshape(image.height, -1)
+    filtered = np.empty((image.height, 1 + rows.shape[1]), np.uint8)
+    filtered[:, 0] = _FILTER_UP
+    filtered[0, 1:] = rows[0]
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])
+    return filtered.tobytes()
+
+
+def _webp(image: Image.Image, xmp: str | None) -> bytes:
+    mode = "RGBA" if image.has_transparency_data else "RGB"
+    buffer = io.BytesIO()
+    image.convert(mode).save(
+        buffer, "WEBP", lossless=True, exact=True, quality=0, method=0,
+        xmp=b"" if xmp is None else xmp.encode(), icc_profile=image.info.get("icc_profile"),
+    )  # fmt: skip
+    return buffer.getvalue()
+
+
+def _by_pillow(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1, icc_profile=image.info.get("icc_profile"))
+    return buffer.getvalue()
+
+
+def _profile(image: Image.Image) -> list[tuple[bytes, bytes]]:
+    profile = image.info.get("icc_profile")
+    return [(b"iCCP", b"ICC Profile\0\0" + zlib.compress(profile))] if profile else []
+
+
+def _itxt(xmp: str | None) -> list[tuple[bytes, bytes]]:
+    # Keyword, not compressed, no language, no translated keyword.
+    return [] if xmp is None else [(b"iTXt", _XMP_KEYWORD + b"\0\0\0\0\0" + xmp.encode())]
+
+
+def _chunk(kind: bytes, content: bytes) -> bytes:
+    checksum = zlib.crc32(content, zlib.crc32(kind))
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
+
+
+def _chunks(png: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Kind and raw bytes of each chunk, up to the end mark."""
+    if not png.startswith(_SIGNATURE):
+        raise NotAPicture("not a PNG")
+    position = len(_SIGNATURE)
+    while True:
+        head = png[position : position + 8]
+        if len(head) < 8:
+            raise NotAPicture("the PNG is cut off")
+        length, kind = struct.unpack(">I4s", head)
+        end = position + 12 + length
+        if end > len(png):
+            raise NotAPicture("the PNG is cut off")
+        yield kind, png[position:end]
+        if kind == b"IEND":
+            return
+        position = end

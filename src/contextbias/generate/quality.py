@@ -1,0 +1,88 @@
+"""What can be seen to be wrong with an image without knowing what it should show.
+
+A blemish is a picture in which there is nothing to see: black (what an overflow in a decoder
+leaves), one colour, transparent, or numbers that are none. Duplicates are pictures with the same
+pixels that should not have them. Both are looked for when an image is made: about 3 ms for
+1024 x 1024 pixels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from contextbias.ids import bytes_sha256
+
+_NEAR = 8  # grey levels (of 255) that still are one shade: noise, compression
+_ALL = 0.999  # of the pixels: a hot pixel or a speck is nothing to see
+_HASH_LENGTH = 32
+
+
+def blemish(image: Any) -> str | None:
+    """What is wrong with a picture, in words; None for nothing that can be told.
+
+    Args:
+        image: A Pillow image, or an array of shape (height, width, 3), of uint8 or of floats in
+            [0, 1].
+    """
+    if not isinstance(image, Image.Image):
+        array = np.asarray(image)
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            share = 1 - float(np.isfinite(array).mean())
+            return f"{share:.0%} of its values are not numbers"
+        counts = _counts_of_array(array)
+    else:
+        if _is_transparent(image):
+            return "fully transparent"
+        counts = np.array(_opaque(image).histogram()).reshape(-1, 256)
+    return _fault(counts / counts.sum(axis=1, keepdims=True))
+
+
+def pixels_sha256(image: Image.Image) -> str:
+    """Hash of the decoded pixels, 32 hex digits: equal for equal pictures, whatever their files."""
+    head = f"{image.mode} {image.width} {image.height} ".encode()
+    return bytes_sha256(head + image.tobytes())[:_HASH_LENGTH]
+
+
+def _fault(shares: NDArray[np.float64]) -> str | None:
+    """Judge the share of each level, shape (channels, 256)."""
+    below = np.cumsum(shares, axis=1)
+    if (below[:, _NEAR] >= _ALL).all():
+        return "black"
+    # The share within any 2 x _NEAR + 1 neighbouring levels of each channel.
+    width = 2 * _NEAR + 1
+    windows = below[:, width - 1 :].copy()
+    windows[:, 1:] -= below[:, :-width]
+    if (windows.max(axis=1) >= _ALL).all():
+        level = [int(np.searchsorted(channel, 0.5)) for channel in below]
+        return f"one colour ({', '.join(map(str, level))})"
+    return None
+
+
+def _counts_of_array(array: NDArray[Any]) -> NDArray[np.float64]:
+    if array.dtype != np.uint8:
+        array = np.rint(np.clip(array, 0, 1) * 255).astype(np.uint8)
+    channels = array.reshape(-1, array.shape[-1]).T[:3]
+    return np.array([np.bincount(channel, minlength=256) for channel in channels], np.float64)
+
+
+def _is_transparent(image: Image.Image) -> bool:
+    if not image.has_transparency_data:
+        return False
+    lowest, highest = image.convert("RGBA").getchannel("A").getextrema()
+    return highest == 0 and lowest == 0
+
+
+def _opaque(image: Image.Image) -> Image.Image:
+    """The picture in 8-bit grey or colour, transparency laid on white."""
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode == "I;16":
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer).convert("RGB")
+    return image.convert("RGB")
