@@ -1,0 +1,58 @@
+"""Talking to services: OpenAI's, and servers that speak like it.
+
+A reader or a generator brings its requests and what an answer means; here are the connection,
+pacing, retries, budgets, prices, what each model allows, and batches::
+
+    connection = Connection.of(options)
+    budget = Budget(options.budget, price.cost, spent=price.of(session.usage))
+
+    async def call(line, picture):
+        body = await line.thread(encode_picture, picture)
+        return await chat.send(line, body)
+
+    for picture, reply in exchange(pictures, call, connection=connection, pacing=pacing,
+                                   budget=budget):
+        ...
+"""
+
+from __future__ import annotations
+
+from contextbias.providers.budget import Budget, BudgetOptions, require_price
+from contextbias.providers.chat import Params, complete, send
+from contextbias.providers.connection import Connection, ConnectionOptions
+from contextbias.providers.exchange import State, exchange
+from contextbias.providers.line import Line
+from contextbias.providers.lint import lint_schema
+from contextbias.providers.outcomes import Failure, Reply, Usage
+from contextbias.providers.pacing import Pacing, PacingOptions
+from contextbias.providers.prices import Price, price
+from contextbias.providers.profiles import ImageTokens, ModelProfile, profile
+from contextbias.providers.session import USAGE, Session, stored_usage
+
+__all__ = [
+    "USAGE",
+    "Budget",
+    "BudgetOptions",
+    "Connection",
+    "ConnectionOptions",
+    "Failure",
+    "ImageTokens",
+    "Line",
+    "ModelProfile",
+    "Pacing",
+    "PacingOptions",
+    "Params",
+    "Price",
+    "Reply",
+    "Session",
+    "State",
+    "Usage",
+    "complete",
+    "exchange",
+    "lint_schema",
+    "price",
+    "profile",
+    "require_price",
+    "send",
+    "stored_usage",
+]

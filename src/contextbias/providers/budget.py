@@ -1,0 +1,98 @@
+"""How much may be spent: over all runs of a study, since what was spent is read from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import Field
+
+from contextbias.errors import ConfigError
+from contextbias.options import Options
+from contextbias.providers.outcomes import Reply
+
+Cost = Callable[[Reply], float | None]
+"""What a reply was charged; None where it is not known."""
+
+
+class BudgetOptions(Options):
+    """Options of every backend that costs money."""
+
+    budget: float | None = Field(default=None, gt=0)
+    """At most so much is spent by this backend in this study, over all runs; then it pauses. In
+    the currency of the price table (USD). None: no limit."""
+    price_input: float | None = Field(default=None, ge=0)
+    """Price of a million tokens sent; None: as in the price table."""
+    price_cached: float | None = Field(default=None, ge=0)
+    """Price of a million tokens sent that were in the provider's cache; None: as in the table, or
+    as `price_input` where that is given."""
+    price_output: float | None = Field(default=None, ge=0)
+    """Price of a million tokens received; None: as in the price table."""
+
+
+class Budget:
+    """What may be spent, and what was.
+
+    Args:
+        limit: The most that may be spent; None for no limit (then it only counts).
+        cost: What a reply was charged.
+        spent: What earlier runs spent.
+        expected: What one item is expected to cost, until some are known.
+    """
+
+    def __init__(
+        self,
+        limit: float | None,
+        cost: Cost,
+        *,
+        spent: float = 0.0,
+        expected: float = 0.0,
+    ) -> None:
+        self.limit = limit
+        self.spent = spent
+        """Of all runs, in the currency of the price table."""
+        self.unknown = 0
+        """Replies whose charge is not known."""
+        self._cost = cost
+        self._expected = expected
+        self._known = 0
+        self._sum = 0.0
+
+    @property
+    def knows(self) -> bool:
+        """Whether anything is known about what was spent."""
+        return self._known > 0 or self.spent > 0
+
+    @property
+    def each(self) -> float:
+        """What one request costs: the mean of this run, or what was expected."""
+        return self._sum / self._known if self._known else self._expected
+
+    def allows(self, in_flight: int) -> bool:
+        """Whether one more request fits, with `in_flight` others not yet charged."""
+        if self.limit is None:
+            return True
+        coming = self.each * (in_flight + 1)
+        return self.spent + coming <= self.limit if coming else self.spent < self.limit
+
+    def charge(self, reply: Reply) -> None:
+        """Count what one reply (not those that it replaces) was charged."""
+        cost = self._cost(reply)
+        if cost is None:
+            self.unknown += 1
+            return
+        self.spent += cost
+        self._sum += cost
+        self._known += 1
+
+
+def require_price(limit: float | None, price: object | None, model: str) -> None:
+    """A budget needs a price.
+
+    Raises:
+        ConfigError: There is a budget, and the price of `model` is not known.
+    """
+    if limit is not None and price is None:
+        raise ConfigError(
+            f"budget = {limit:g}, but the price of {model!r} is not known",
+            "give price_input and price_output (per million tokens), or take the budget out",
+        )

@@ -1,0 +1,235 @@
+"""One request, sent until there is an answer, or a failure that stays one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from contextbias.ids import bytes_sha256
+from contextbias.providers.budget import Budget
+from contextbias.providers.outcomes import (
+    AGAIN,
+    BLOCKED,
+    ERROR,
+    FATAL,
+    ITEM,
+    SLOWER,
+    STOPPED,
+    Failure,
+    Reply,
+    classify,
+    is_block,
+    words,
+)
+from contextbias.providers.pacing import Gate
+
+Read = Callable[[bytes], Reply]
+"""Turns the bytes of a 200 response into a reply: status, text, stop reason, usage, model."""
+
+T = TypeVar("T")
+
+_KEPT_HEADERS = (
+    "openai-processing-ms",
+    "openai-version",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-remaining-tokens",
+)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of an exchange; written in its event loop, read by anyone."""
+
+    sent: int = 0
+    """Requests sent, further sendings included."""
+    unaccounted: int = 0
+    """Sendings that may have been charged without an answer: cut connections, time-outs, 5xx."""
+    slowed: int = 0
+    """429s."""
+    answered: int = 0
+    """Requests with an answer."""
+    fatal: Failure | None = None
+    """The failure that ended the exchange."""
+    fatal_words: str = ""
+    """What the provider said about it."""
+    over_budget: bool = False
+    """The budget ended the exchange."""
+
+
+@dataclass(slots=True)
+class Line:
+    """What a call sends its requests through: paced, sent again, counted."""
+
+    client: Any
+    """An ``openai.AsyncOpenAI``."""
+    gate: Gate
+    """Shared by all."""
+    budget: Budget | None
+    """Shared by all."""
+    threads: Executor
+    """For work that would hold up the event loop."""
+    tally: Tally = field(default_factory=Tally)
+    """Shared by all."""
+
+    async def post(
+        self,
+        path: str,
+        body: bytes,
+        read: Read,
+        *,
+        tokens: float = 0.0,
+        content_type: str = "application/json",
+    ) -> Reply:
+        """Send a request until it is answered; never raises for what a service does.
+
+        Args:
+            path: Below the base address: ``/chat/completions``.
+            body: The encoded request.
+            read: What a 200 response means; an exception of it is an invalid answer.
+            tokens: How many it is expected to use, for tokens a minute.
+            content_type: Of `body`.
+
+        Returns:
+            The reply. ``failure.kind`` is ``stopped`` where nothing (more) was sent because the
+            exchange is ending, and ``fatal`` where this request ended it: its item stays pending.
+        """
+        headers = {"content-type": content_type}
+
+        async def send() -> tuple[bytes, Mapping[str, str]]:
+            response = await self.client.post(
+                path, cast_to=_binary(), content=body, options={"headers": headers}
+            )
+            return response.content, response.response.headers
+
+        return await self.attempt(send, read, tokens=tokens)
+
+    async def attempt(
+        self,
+        send: Callable[[], Any],
+        read: Read,
+        *,
+        tokens: float = 0.0,
+    ) -> Reply:
+        """As `post`, for a request of any kind.
+
+        Args:
+            send: Sends it once with `client`; gives the response's bytes and headers, and raises
+                what the openai client raises.
+            read: As in `post`.
+            tokens: As in `post`.
+        """
+        tries: list[str] = []
+        failures, began = 0, time.monotonic()
+        while True:
+            if not self._may_spend():
+                return _stopped(tries)
+            sent_at = await self.gate.enter(tokens)
+            if sent_at is None:
+                return _stopped(tries)
+            reply = await self._once(send, read, tokens, sent_at)
+            failure = reply.failure
+            if failure is None or failure.kind in (ITEM, FATAL):
+                return replace(reply, attempt=len(tries) + 1, tries=tuple(tries))
+            tries.append(failure.code)
+            failures = 1 if failure.kind == SLOWER else failures + 1
+            if self._gives_up(failure, failures, began):
+                return replace(reply, attempt=len(tries), tries=tuple(tries[:-1]))
+            if failure.kind != SLOWER or failure.after is None:
+                await self.gate.back_off(min(len(tries), 8))
+
+    async def thread(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Run `work` in a thread, so that decoding a picture holds up no other request."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, partial(work, *args, **kwargs))
+
+    def _may_spend(self) -> bool:
+        if self.budget is None or self.budget.allows(self.gate.in_flight):
+            return True
+        self.tally.over_budget = True
+        self.gate.close()
+        return False
+
+    async def _once(
+        self, send: Callable[[], Any], read: Read, tokens: float, sent_at: float
+    ) -> Reply:
+        self.tally.sent += 1
+        began = time.perf_counter()
+        try:
+            body, headers = await send()
+        except Exception as error:  # whatever the client raises is an outcome
+            return self._failed(error, sent_at)
+        else:
+            reply = _answer(body, headers, read, time.perf_counter() - began)
+            self._answered(reply, tokens)
+            return reply
+        finally:
+            self.gate.leave()
+
+    def _answered(self, reply: Reply, tokens: float) -> None:
+        self.tally.answered += 1
+        self.gate.succeeded(reply.usage.input + reply.usage.output - tokens if tokens else 0.0)
+        if self.budget is not None:
+            self.budget.charge(reply)
+
+    def _failed(self, error: Exception, sent_at: float) -> Reply:
+        failure, said = classify(error), words(error)
+        self.tally.unaccounted += failure.maybe_billed
+        if failure.kind == SLOWER:
+            self.tally.slowed += 1
+            self.gate.slowed(sent_at, failure.after)
+        if failure.kind == AGAIN and failure.after is not None:
+            self.gate.hold(failure.after)
+        if failure.kind == FATAL:
+            if self.tally.fatal is None:
+                self.tally.fatal, self.tally.fatal_words = failure, said
+            self.gate.close()
+        status = BLOCKED if failure.kind == ITEM and is_block(error) else ERROR
+        return Reply(
+            status=status,
+            reason=f"{failure.code}: {said}" if said != failure.code else said,
+            request_id=getattr(error, "request_id", None),
+            failure=failure if status == ERROR else None,
+        )
+
+    def _gives_up(self, failure: Failure, failures: int, began: float) -> bool:
+        if failure.kind == SLOWER:
+            return time.monotonic() - began > self.gate.pacing.patience
+        return failures > self.gate.pacing.retries
+
+
+def _answer(body: bytes, headers: Mapping[str, str], read: Read, seconds: float) -> Reply:
+    try:
+        reply = read(body)
+    except Exception as error:  # a server may answer anything
+        said = f"the answer cannot be understood ({type(error).__name__}: {error})"
+        reply = Reply(status=ERROR, reason=said[:300], failure=Failure(kind=ITEM, code="answer"))
+    return replace(
+        reply,
+        seconds=seconds,
+        request_id=headers.get("x-request-id"),
+        headers={name: headers[name] for name in _KEPT_HEADERS if name in headers},
+        body=body,
+        sha256=bytes_sha256(body),
+    )
+
+
+def _stopped(tries: list[str]) -> Reply:
+    return Reply(
+        status=ERROR,
+        reason="not sent",
+        tries=tuple(tries),
+        failure=Failure(kind=STOPPED, code="stopped"),
+    )
+
+
+def _binary() -> Any:
+    import openai
+
+    return openai.HttpxBinaryResponseContent
