@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ RULES = {
     "table": "a synonym of the label in the packaged table",
     "cluster": "alike to the sentence encoder",
     "override": "by the study's own file",
+    "model": "by a language model's decision, which stands among the mapping's decisions",
 }
 """Why a surface form has a label that is not its own spelling."""
 
@@ -50,6 +51,8 @@ class LabelMapping:
     """What a grouped mapping was made with: ``tables``, ``threshold``, ``encoder``, ``overrides``
     (versions and hashes; null where not used), and ``terms``, a hash over the terms and all of
     these: with the same one, the same terms are grouped together."""
+    decisions: Sequence[Mapping[str, Any]] = ()
+    """With a language model, what it decided on each offline group; see llm.py."""
 
     def canonical(self, dimension: str, surface: str) -> str:
         """Look one label up.
@@ -99,6 +102,7 @@ class LabelMapping:
             codebook=str(table.get("codebook", CODEBOOK_VERSION)),
             rules=_checked_rules(table.get("rules", {}), where),
             made=_checked_made(table.get("made", {}), where),
+            decisions=_checked_decisions(table.get("decisions", []), where),
         )
         if table.get("hash", found.content_hash) != found.content_hash:
             raise InputError(
@@ -111,6 +115,7 @@ class LabelMapping:
     def _content(self) -> dict[str, Any]:
         made = {"made": dict(sorted(self.made.items()))} if self.made else {}
         rules = {"rules": _sorted(self.rules)} if self.rules else {}
+        decisions = {"decisions": list(self.decisions)} if self.decisions else {}
         return {
             "method": self.method,
             "normalisation": self.normalisation,
@@ -118,6 +123,7 @@ class LabelMapping:
             **made,
             "labels": _sorted(self.labels),
             **rules,
+            **decisions,
         }
 
 
@@ -213,3 +219,18 @@ def _checked_made(made: object, where: str) -> dict[str, Any]:
     if not isinstance(made, dict):
         raise InputError(f"{where}: made is not an object", "leave made out")
     return {str(key): value for key, value in made.items()}
+
+
+def _checked_decisions(decisions: object, where: str) -> tuple[dict[str, Any], ...]:
+    if not isinstance(decisions, list) or not all(
+        isinstance(each, dict)
+        and each.get("dimension") in OPEN
+        and isinstance(each.get("offline"), str)
+        and isinstance(each.get("terms"), list)
+        and all(isinstance(term, str) for term in each["terms"])
+        for each in decisions
+    ):
+        raise InputError(
+            f"{where}: decisions is no list of dimension, terms and offline", "leave decisions out"
+        )
+    return tuple(decisions)

@@ -1,0 +1,185 @@
+"""What a language model decided on single groups, put together into labels.
+
+Two groups become one where at least one of the two was said to be the same as the other, and none,
+having been shown the other, did not say so. A merge is left out where the packaged table keeps the
+two apart, where an override names both, or where it would bring together, by way of a third, two
+that were told apart. The order of merges is that of counts, then of the alphabet, so the order of
+answers does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contextbias.canonicalise.llm_question import Part
+from contextbias.canonicalise.terms import kept_apart
+
+NONE, SEVERAL = -1, -2
+"""Class of a group of whose terms none has a class, or that has several of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One offline group and what became of it."""
+
+    terms: tuple[str, ...]
+    """Sorted."""
+    name: str
+    """Its offline name."""
+    shown: frozenset[str] = frozenset()
+    """Names of other groups that the model saw beside it."""
+    parts: tuple[Part, ...] | None = None
+    """The model's groups; None where the offline group stands."""
+
+
+class _Group:
+    def __init__(self, part: Part, decided: int, is_answered: bool) -> None:
+        self.part = part
+        self.terms = frozenset(part.terms)
+        self.decided = decided
+        self.is_answered = is_answered
+
+
+def joined_labels(
+    dimension: str,
+    groups: Sequence[Decided],
+    counts: Mapping[str, int],
+    fixed: frozenset[str],
+) -> dict[str, str]:
+    """Label every term.
+
+    Args:
+        dimension: Its dimension.
+        groups: All offline groups of it.
+        counts: How often each term was given.
+        fixed: Terms that overrides give as labels: a label holds one of them at most, and is
+            named by it.
+
+    Returns:
+        Term -> label.
+    """
+    ordered = sorted(groups, key=lambda each: each.terms)
+    members = [
+        _Group(part, number, each.parts is not None)
+        for number, each in enumerate(ordered)
+        for part in each.parts or (Part(each.name, each.terms, frozenset()),)
+    ]
+    union = _Union(members, _classes(dimension, members), fixed, _denied(ordered, members))
+    total = [sum(counts[term] for term in group.terms) for group in members]
+    pairs = _asserted(members)
+    for first, second in sorted(
+        pairs,
+        key=lambda p: (
+            -(total[p[0]] + total[p[1]]),
+            members[p[0]].part.terms,
+            members[p[1]].part.terms,
+        ),
+    ):
+        union.join(first, second)
+    labels: dict[str, str] = {}
+    for component in union.components():
+        terms = sorted(term for number in component for term in members[number].terms)
+        given = [term for term in terms if term in fixed]
+        best = min(component, key=lambda number: (-total[number], members[number].part.label))
+        labels.update(dict.fromkeys(terms, given[0] if given else members[best].part.label))
+    return labels
+
+
+def classes_of(dimension: str, groups: Sequence[Sequence[str]]) -> NDArray[np.int16]:
+    """Class of each group in each family of the packaged table; `NONE` or `SEVERAL` without."""
+    names = sorted({term for group in groups for term in group})
+    place = {name: number for number, name in enumerate(names)}
+    known = kept_apart(names, dimension).classes
+    found = np.full((len(groups), known.shape[1]), NONE, np.int16)
+    for number, group in enumerate(groups):
+        rows = known[[place[term] for term in group]]
+        for family, column in enumerate(rows.T):
+            classes = np.unique(column[column >= 0])
+            if len(classes):
+                found[number, family] = classes[0] if len(classes) == 1 else SEVERAL
+    return found
+
+
+def are_apart(first: NDArray[np.int16], second: NDArray[np.int16]) -> bool:
+    """Whether the table keeps groups of these classes apart."""
+    return bool(((first >= 0) & (second >= 0) & (first != second)).any())
+
+
+def _classes(dimension: str, members: Sequence[_Group]) -> NDArray[np.int16]:
+    return classes_of(dimension, [group.part.terms for group in members])
+
+
+def _asserted(members: Sequence[_Group]) -> set[tuple[int, int]]:
+    of_term = {term: number for number, group in enumerate(members) for term in group.terms}
+    found = set()
+    for number, group in enumerate(members):
+        for name in group.part.same_as:
+            other = of_term.get(name, number)
+            if other != number:
+                found.add((min(number, other), max(number, other)))
+    return found
+
+
+def _denied(decided: Sequence[Decided], members: Sequence[_Group]) -> set[tuple[int, int]]:
+    """Pairs that were told apart: parts of one group, and what was shown and not said to be one."""
+    of_term = {term: number for number, group in enumerate(members) for term in group.terms}
+    by_decided: dict[int, list[int]] = {}
+    for number, group in enumerate(members):
+        by_decided.setdefault(group.decided, []).append(number)
+    found = set(_pairs_within(by_decided.values()))
+    for number, group in enumerate(members):
+        if group.is_answered:
+            for name in decided[group.decided].shown - group.part.same_as:
+                other = of_term.get(name, number)
+                if other != number and not group.part.same_as & members[other].terms:
+                    found.add((min(number, other), max(number, other)))
+    return found
+
+
+def _pairs_within(groups: Iterable[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    for group in groups:
+        yield from combinations(group, 2)
+
+
+class _Union:
+    """Groups that have been joined so far."""
+
+    def __init__(
+        self,
+        members: Sequence[_Group],
+        classes: NDArray[np.int16],
+        fixed: frozenset[str],
+        denied: set[tuple[int, int]],
+    ) -> None:
+        self._of = list(range(len(members)))
+        self._members = {number: [number] for number in range(len(members))}
+        self._classes = classes
+        self._fixed = [bool(group.terms & fixed) for group in members]
+        self._denied = denied
+
+    def join(self, first: int, second: int) -> None:
+        """Join the two groups' components, unless something forbids it."""
+        into, gone = sorted((self._of[first], self._of[second]))
+        if into == gone or self._is_forbidden(into, gone):
+            return
+        for number in self._members[gone]:
+            self._of[number] = into
+        self._members[into] += self._members.pop(gone)
+
+    def components(self) -> list[list[int]]:
+        return list(self._members.values())
+
+    def _is_forbidden(self, into: int, gone: int) -> bool:
+        some, others = self._members[into], self._members[gone]
+        if any(self._fixed[i] for i in some) and any(self._fixed[i] for i in others):
+            return True
+        return any(
+            (min(i, j), max(i, j)) in self._denied or are_apart(self._classes[i], self._classes[j])
+            for i in some
+            for j in others
+        )
