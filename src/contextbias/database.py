@@ -92,6 +92,12 @@ class Database:
         except (ValueError, TypeError) as error:
             raise self._damaged(error) from None
 
+    def inside(self, table: str, column: str, owner: str, name: str, key: str) -> list[Any]:
+        """What stands under `key` in a structured column of all rows whose `owner` is `name`."""
+        value = f"json_extract({column}, '$.{key}')"
+        query = f"SELECT {value} FROM {table} WHERE {owner} = ? AND {value} IS NOT NULL"
+        return [json.loads(found) for (found,) in self.select(query, (name,))]
+
     def append(self, table: str, rows: Iterable[Any]) -> int:
         """Append rows whose key is not there yet, all or none; returns how many were new."""
         row_class, _ = TABLES[table]

@@ -47,6 +47,7 @@ STORE_FILE = "study.sqlite"
 REPORT_FILE = "report/index.html"
 MAPPING_FILE = "derived/mapping.json"
 _COMMIT_EVERY = 500
+_CHARGED = {"images": ("provenance", "generator"), "readings": ("raw", "reader")}
 
 
 class Study:
@@ -198,6 +199,11 @@ class Study:
         key = TABLES[table][1][0]
         query = f"SELECT {key}, max(attempt), status FROM {table} GROUP BY {key}"
         return {row[0]: (row[1], row[2]) for row in self._database.select(query)}
+
+    def usage(self, table: str, name: str) -> list[dict[str, Any]]:
+        """What services charged for, of every attempt: ``images`` of a generator, ``readings`` of
+        a reader (see providers/session.py)."""
+        return self._database.inside(table, *_CHARGED[table], name, "usage")
 
     def counts(self) -> dict[str, int]:
         """How many rows each table has, attempts included."""

@@ -12,6 +12,7 @@ from contextbias.errors import ContextBiasError
 from contextbias.extract.protocol import Picture, RawReading, Reader
 from contextbias.files import StudyFiles
 from contextbias.ids import content_hash
+from contextbias.providers.session import Session, begin
 from contextbias.registry import load_reader
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.tables import OK, ReadingRow
@@ -51,6 +52,8 @@ class ExtractTask:
     """Hash of the backend's settings."""
     files: StudyFiles
     """Where images lie and receipts go."""
+    session: Session | None = None
+    """What a reader that costs money is told; see `providers.session`."""
 
     def backend_for_scheduling(self) -> Reader:
         """The backend, built in the driver to ask how it likes to be run; loads nothing heavy."""
@@ -72,6 +75,7 @@ class ExtractTask:
     def stream(self, questions: Sequence[Question]) -> Iterator[list[Kept]]:
         """Load the reader, give it everything, and keep each reading as it comes."""
         backend = load_reader(self.backend, self.options)
+        begin(backend, self.session)
         for question, reading, seconds in _answers(backend, questions, self.files.root):
             yield [self._keep(question, reading, seconds)]
 

@@ -19,6 +19,8 @@ class Options:
     """Only these generators are run and read."""
     preset: str | None = None
     """Overrides ``[measure] preset``."""
+    batch: bool = False
+    """Readers that can are to use their provider's Batch API."""
     progress: Progress = field(default_factory=Silent)
     """Who is told."""
 

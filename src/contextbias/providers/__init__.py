@@ -27,7 +27,7 @@ from contextbias.providers.outcomes import Failure, Reply, Usage
 from contextbias.providers.pacing import Pacing, PacingOptions
 from contextbias.providers.prices import Price, price
 from contextbias.providers.profiles import ImageTokens, ModelProfile, profile
-from contextbias.providers.session import USAGE, Session, stored_usage
+from contextbias.providers.session import USAGE, Session, sum_usage
 
 __all__ = [
     "USAGE",
@@ -54,5 +54,5 @@ __all__ = [
     "profile",
     "require_price",
     "send",
-    "stored_usage",
+    "sum_usage",
 ]

@@ -39,17 +39,20 @@ class Session:
     """Shows lines, and words beside the live line (`note`)."""
 
 
-def stored_usage(rows: Iterable[Mapping[str, Any]]) -> tuple[Usage, Usage]:
+def begin(backend: Any, session: Session | None) -> None:
+    """Tell a backend about the study, where it wants to know."""
+    if session is not None and hasattr(backend, "begin"):
+        backend.begin(session)
+
+
+def sum_usage(stored: Iterable[Mapping[str, Any]]) -> tuple[Usage, Usage]:
     """Usage of stored rows, summed: (of single requests, of batches).
 
     Args:
-        rows: ``raw`` of readings, or ``provenance`` of images; of all attempts.
+        stored: What rows hold under USAGE, of all attempts.
     """
     single = batch = Usage()
-    for row in rows:
-        found = row.get(USAGE)
-        if not isinstance(found, Mapping):
-            continue
+    for found in stored:
         if found.get("batch"):
             batch += Usage.from_json(found)
         else:

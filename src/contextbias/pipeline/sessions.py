@@ -1,0 +1,43 @@
+"""What backends that cost money are told: where the study is, and what they spent in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from contextbias.extract.work import ExtractTask
+from contextbias.generate.work import GenerateTask
+from contextbias.pipeline.options import Options
+from contextbias.providers.session import Session, sum_usage
+from contextbias.store import Study
+
+Paid = TypeVar("Paid", GenerateTask, ExtractTask)
+
+
+def told(
+    task: Paid, backend: Any, study: Study, options: Options, table: str, pending: int
+) -> Paid:
+    """`task` with the session that its backend asks for; unchanged where it asks for none.
+
+    Args:
+        task: The task of one generator or reader.
+        backend: Its backend, as built for scheduling.
+        study: The study.
+        options: Of this run.
+        table: ``images`` or ``readings``: where its rows are.
+        pending: How many items are to be done.
+    """
+    if not hasattr(backend, "begin"):
+        return task
+    name = task.generator if isinstance(task, GenerateTask) else task.reader
+    usage, batch_usage = sum_usage(study.usage(table, name))
+    session = Session(
+        folder=study.root,
+        name=name,
+        usage=usage,
+        batch_usage=batch_usage,
+        items=pending,
+        batch=options.batch,
+        progress=options.progress,
+    )
+    return replace(task, session=session)
