@@ -26,7 +26,7 @@ def test_every_built_in_backend_is_there(entry: Entry) -> None:
 
 def test_names_of_all_backends() -> None:
     assert names("generator") == ["folder", "simulated"]
-    assert names("reader") == ["local", "simulated"]
+    assert names("reader") == ["local", "openai", "simulated"]
 
 
 @pytest.mark.parametrize("load", [load_generator, load_reader])

@@ -30,6 +30,7 @@ GENERATORS = {"simulated": Entry("contextbias.generate.simulated:SimulatedGenera
 READERS = {
     "simulated": Entry("contextbias.extract.simulated:SimulatedReader"),
     "local": Entry("contextbias.extract.local:LocalReader", extra="local"),
+    "openai": Entry("contextbias.extract.openai:OpenAIReader", extra="openai"),
 }
 """Built-in readers."""
 

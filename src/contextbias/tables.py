@@ -28,6 +28,10 @@ read."""
 REMOVED = "removed"
 """Status of an image that was taken from a folder and is not in it any more: it is not counted."""
 
+FILTERED = "filtered"
+"""Status of a reading that a filter of the reader's service stopped; the model itself did not
+refuse."""
+
 MISSING_REASONS = {
     "unknown": "the reader saw too little evidence",
     "not_readable": "the reader has declared that it cannot read this dimension",
@@ -36,6 +40,7 @@ MISSING_REASONS = {
     "refused": "the reader refused the image",
     "blocked": "the generator refused the prompt",
     "blank": "the generator made a picture with nothing to see in it (black, or one colour)",
+    FILTERED: "a content filter of the reader's service stopped the picture or the answer",
     "truncated": "the answer was cut off",
     "invalid": "the answer did not follow the schema",
     "corrupt": "the image file cannot be decoded",
@@ -168,7 +173,7 @@ class ReadingRow:
     schema_version: str
     """Codebook version of the record."""
     status: str
-    """``ok``, ``refused``, ``truncated``, ``invalid``, ``corrupt`` or ``error``."""
+    """``ok``, ``refused``, ``filtered``, ``truncated``, ``invalid``, ``corrupt`` or ``error``."""
     reason: str | None
     """Why the status is not ``ok``, in words."""
     record: dict[str, Any] | None

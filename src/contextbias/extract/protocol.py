@@ -26,7 +26,7 @@ class RawReading:
     """What a reader said about one picture."""
 
     status: str = OK
-    """``ok``, ``refused``, ``truncated``, ``invalid``, ``corrupt`` or ``error``."""
+    """``ok``, ``refused``, ``filtered``, ``truncated``, ``invalid``, ``corrupt`` or ``error``."""
     reason: str | None = None
     """Why not ``ok``, in words."""
     record: dict[str, Any] | None = None

@@ -27,7 +27,7 @@ from contextbias.errors import InputError, nearest
 from contextbias.extract.frequencies import ConditionOf, Place, find_files, place_in_layout
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.schema.released import record_of_released
-from contextbias.tables import OK
+from contextbias.tables import FILTERED, OK
 
 DESCRIPTIONS = "descriptions"
 """Folder of the per-image records of a prompt."""
@@ -39,7 +39,7 @@ FIELDS = (
 """What a line of our own form may name; anything else is kept, and not looked at."""
 
 _LINES = (".jsonl", ".ndjson")
-_STATUSES = (OK, "refused", "truncated", "invalid", "corrupt", "error")
+_STATUSES = (OK, "refused", FILTERED, "truncated", "invalid", "corrupt", "error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

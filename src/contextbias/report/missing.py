@@ -12,10 +12,20 @@ import polars as pl
 from contextbias.report import formats
 from contextbias.report.inputs import ALL
 from contextbias.report.select import Index, dimension_order, generators_in, index
-from contextbias.tables import CONDITIONS, ImageRow
+from contextbias.tables import CONDITIONS, FILTERED, ImageRow
 
 _WHOLE_IMAGE = frozenset(
-    ("blank", "blocked", "corrupt", "error", "not_read", "refused", "truncated", "invalid")
+    (
+        "blank",
+        "blocked",
+        "corrupt",
+        "error",
+        FILTERED,
+        "invalid",
+        "not_read",
+        "refused",
+        "truncated",
+    )
 )
 """Reasons of images without any answer: they say nothing about what the reader can read."""
 

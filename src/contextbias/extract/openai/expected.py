@@ -1,0 +1,104 @@
+"""What readings by a model will take: calls, tokens, money and time, before any is made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from contextbias.extract.vision.instructions import Instructions
+from contextbias.extract.vision.pictures import scaled
+from contextbias.forecast import Forecast
+from contextbias.providers.outcomes import Usage
+from contextbias.providers.pacing import Pacing
+from contextbias.providers.prices import Price
+from contextbias.providers.profiles import ModelProfile
+
+_LETTERS_A_TOKEN = 4
+_ANSWER = 550
+# Tokens of an answer about one person and a few things, written without blanks.
+_REASONING = {None: 0, "none": 0, "minimal": 0, "low": 500, "medium": 1500, "high": 4000}
+_UNKNOWN_PICTURE = 1500  # tokens, where nothing says how a model counts pictures
+_TOKENS_A_SECOND = 60.0
+_FIRST_TOKEN = 2.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The arithmetic of one reader's requests."""
+
+    profile: ModelProfile
+    """How pictures are counted."""
+    instructions: Instructions
+    """The words and the schema."""
+    effort: str | None
+    """How much the model reasons."""
+    price: Price | None
+    """None where it is not known."""
+    pacing: Pacing
+    """How fast requests may be sent."""
+    size: int
+    """Pixels of the longer side."""
+
+    def usage(self, pixels: tuple[int, int] | None) -> Usage:
+        """Of one request about a picture of so many pixels, nothing cached."""
+        counted = self.profile.images
+        image = counted.count(*scaled(pixels, self.size)) if counted else _UNKNOWN_PICTURE
+        reasoning = _REASONING.get(self.effort, _REASONING["medium"])
+        output = _ANSWER + reasoning
+        return Usage(input=self._text_tokens() + image, output=output, reasoning=reasoning)
+
+    def _text_tokens(self) -> int:
+        schema = json.dumps(self.instructions.schema, separators=(",", ":"))
+        return (len(self.instructions.text) + len(schema)) // _LETTERS_A_TOKEN
+
+    def forecast(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
+        """What reading so many pictures takes, one request each."""
+        each = self.usage(pixels)
+        seconds = _FIRST_TOKEN + each.output / _TOKENS_A_SECOND
+        return Forecast(
+            seconds=self.worker_seconds(pictures, each, seconds),
+            size=pictures * 2500,
+            calls=pictures,
+            tokens_in=each.input * pictures,
+            tokens_out=each.output * pictures,
+            money=None if self.price is None else self.price.of(each) * pictures,
+            basis="guessed from the length of the texts, until 20 readings are there",
+            notes=self._notes(pictures, each),
+        )
+
+    def worker_seconds(self, pictures: int, each: Usage, seconds: float) -> float:
+        """Seconds of one connection, limits a minute counted in.
+
+        Args:
+            pictures: How many.
+            each: Usage of one.
+            seconds: What one takes without limits.
+        """
+        limits = [
+            used / limit
+            for used, limit in (
+                (1.0, self.pacing.requests_per_minute),
+                (float(each.input + each.output), self.pacing.tokens_per_minute),
+            )
+            if limit is not None
+        ]
+        paced = 60.0 * max(limits, default=0.0) * self.pacing.concurrency
+        return pictures * max(seconds, paced)
+
+    def _notes(self, pictures: int, each: Usage) -> tuple[str, ...]:
+        notes = []
+        if self.price is None:
+            notes.append(
+                f"the price of {self.profile.model!r} is not known: give price_input and "
+                "price_output, per million tokens"
+            )
+        else:
+            notes.append(self.price.basis())
+            if self.profile.batch and self.price.batch != 1:
+                batch = self.price.of(each, batch=True) * pictures
+                notes.append(f"with --batch {batch:,.2f} USD, and up to 24 hours a batch")
+        if self.profile.images is None:
+            notes.append("how the model counts pictures is not known; 1,500 tokens each are taken")
+        if self.profile.shutdown is not None:
+            notes.append(f"{self.profile.model} is to be shut down on {self.profile.shutdown}")
+        return tuple(notes)

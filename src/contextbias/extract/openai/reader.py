@@ -1,0 +1,182 @@
+"""OpenAIReader: one request a picture, with a strict schema; every answer and failure is a row."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from contextbias.extract.openai.asking import Asked, Asking
+from contextbias.extract.openai.expected import Expected
+from contextbias.extract.openai.options import OpenAIReaderOptions, without_schema
+from contextbias.extract.openai.readings import Common
+from contextbias.extract.openai.selftest import Proofs, SelfTest
+from contextbias.extract.protocol import Picture, RawReading
+from contextbias.forecast import Forecast
+from contextbias.providers.budget import Budget, require_price
+from contextbias.providers.connection import Connection
+from contextbias.providers.exchange import State, exchange
+from contextbias.providers.lint import lint_schema
+from contextbias.providers.outcomes import Reply, Usage
+from contextbias.providers.pacing import Pacing
+from contextbias.providers.prices import price
+from contextbias.providers.profiles import profile
+from contextbias.providers.session import Session
+from contextbias.schema import DIMENSIONS
+from contextbias.worklist import utc_now
+
+
+class OpenAIReader:
+    """A vision-language model behind OpenAI's API, or a server that speaks it.
+
+    Args:
+        options: The options of study.toml; see `OpenAIReaderOptions`.
+
+    Raises:
+        ConfigError: An option is unknown, has a wrong value, or is refused by the model; a budget
+            without a price; or a schema that the provider would refuse.
+    """
+
+    parallel = "stream"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = chosen = OpenAIReaderOptions.parse(options, backend="openai")
+        self._profile = profile(chosen.model, structured=chosen.structured_mode())
+        self._instructions = chosen.instructions(self._profile)
+        self._request = chosen.request(self._profile)
+        lint_schema(self._instructions.schema, self._profile)
+        self._price = price(chosen.model, chosen)
+        require_price(chosen.budget, self._price, chosen.model)
+        self._connection = Connection.of(chosen)
+        self._pacing = Pacing.of(chosen)
+        self._session: Session | None = None
+
+    @property
+    def concurrency(self) -> int:
+        """Most requests at a time, for a plan."""
+        return self._pacing.concurrency
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the answers; see `OpenAIReaderOptions.settings`."""
+        return self._options.settings(self._profile)
+
+    def readable(self) -> dict[str, tuple[str, ...] | None]:
+        """Every dimension with all its labels; how well is another question."""
+        return dict.fromkeys(DIMENSIONS)
+
+    def begin(self, session: Session) -> None:
+        """Be told about the study, before the first picture."""
+        self._session = session
+
+    def read(self, picture: Picture) -> RawReading:
+        """Read one picture."""
+        return next(reading for _, reading in self.read_many([picture]))
+
+    def read_many(self, pictures: Iterable[Picture]) -> Iterator[tuple[str, RawReading]]:
+        """Read every picture, many at a time; see extract/protocol.py.
+
+        Raises:
+            ConfigError: The server does not hold the model to the schema.
+            Incomplete: A budget, a quota, or a failure that every picture would share.
+            MissingPart: openai is not installed, or there is no key that the server takes.
+        """
+        asked = [Asked(picture) for picture in pictures]
+        budget = self._budget()
+        tested = self._tested(budget)
+        common = self._common()
+        answers = exchange(
+            asked, self._asking(), connection=self._connection, pacing=self._pacing, budget=budget,
+            total=len(asked), on_state=self._tell,
+        )  # fmt: skip
+        for each, reply in answers:
+            yield each.picture.image_id, common.reading(each, reply, tested)
+            each.answer = each.payload = tested = None
+
+    def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
+        """Calls, tokens, money and time, guessed from lengths and the model's profile."""
+        return self._expected().forecast(pictures, pixels)
+
+    def priced(self, usage: Usage, *, batch: bool = False) -> float | None:
+        """What `usage` costs; None where no price is known."""
+        return None if self._price is None else self._price.of(usage, batch=batch)
+
+    def requirements(self) -> list[tuple[str, bool, str, str]]:
+        """What has to be there: (what, whether it is, what was found, what to do)."""
+        from importlib.util import find_spec
+
+        there = find_spec("openai") is not None
+        found = [("openai", there, "installed" if there else "missing",
+                  "" if there else "pip install 'contextbias[openai]'")]  # fmt: skip
+        name = self._connection.api_key_env
+        if name is not None and not self._connection.is_local:
+            has_key = bool(os.environ.get(name, "").strip())
+            fix = "" if has_key else f"export {name}=…"
+            found.append((f"key {name}", has_key, "set" if has_key else "not set", fix))
+        if self._profile.shutdown is not None:
+            said = f"to be shut down on {self._profile.shutdown}"
+            found.append(
+                (self._profile.model, False, said, "read what is left before, or name another")
+            )
+        return found
+
+    # ---- inside
+
+    def _tested(self, budget: Budget | None) -> Usage | None:
+        """Prove that the schema binds, unless that is known; usage of the test, if it was made."""
+        test = SelfTest(self._connection.base_url, self._profile, self._options.params())
+        proofs = None if self._session is None else Proofs.of(self._session.folder)
+        known = proofs is not None and proofs.has(test.key)
+        if not self._options.self_test or not test.is_needed or known:
+            return None
+        one = replace(self._pacing, concurrency=1)
+        replies = exchange([None], test, connection=self._connection, pacing=one, budget=budget)
+        for _, reply in replies:
+            test.check(reply)
+            if proofs is not None:
+                proofs.add(test.key, {"model": reply.model, "at": utc_now(), "text": reply.text})
+            return reply.usage
+        return None
+
+    def _asking(self) -> Asking:
+        options = self._options
+        each = self._expected().usage(None)
+        return Asking(
+            self._instructions, self._request, options.size, options.encoding, options.quality,
+            options.detail, options.repair, float(each.input + each.output),
+        )  # fmt: skip
+
+    def _common(self) -> Common:
+        return Common(
+            urlsplit(self._connection.base_url).netloc,
+            self._profile.structured,
+            without_schema(self._request),
+            self._instructions.hash,
+        )
+
+    def _expected(self) -> Expected:
+        effort = self._options.reasoning_effort or self._profile.effort
+        return Expected(
+            self._profile, self._instructions, effort, self._price, self._pacing,
+            self._options.size,
+        )  # fmt: skip
+
+    def _budget(self) -> Budget | None:
+        """What may be spent, and what earlier runs of the study spent."""
+        if self._price is None:
+            return None
+        spent = 0.0
+        if self._session is not None:
+            spent = self._price.of(self._session.usage)
+            spent += self._price.of(self._session.batch_usage, batch=True)
+        expected = self._price.of(self._expected().usage(None))
+        return Budget(self._options.budget, self._cost, spent=spent, expected=expected)
+
+    def _cost(self, reply: Reply) -> float | None:
+        return self.priced(reply.usage)
+
+    def _tell(self, state: State) -> None:
+        note = getattr(self._session.progress, "note", None) if self._session else None
+        if note is not None:
+            note(state.words())
