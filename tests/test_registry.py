@@ -55,7 +55,7 @@ def test_other_packages_add_backends(monkeypatch: pytest.MonkeyPatch) -> None:
         return [point] if group == "contextbias.readers" and name in (None, "echo") else []
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
-    assert names("reader") == ["echo", "local", "simulated"]
+    assert names("reader") == ["echo", "local", "openai", "simulated"]
     assert load_reader("echo", {"a": 1}).options == {"a": 1}
     with pytest.raises(ConfigError):
         load_generator("echo", {})
