@@ -6,14 +6,14 @@ store before its receipt goes; and an interruption loses at most what was under 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from contextbias.engines import Task, run_batches
+from contextbias.engines import Engine, Task, run_batches
 from contextbias.errors import Incomplete
 from contextbias.files import StudyFiles, row_of
 from contextbias.progress import Progress, shown
@@ -56,9 +56,11 @@ class Worklist:
     batch_size: int
     """How many items a worker is given at a time."""
     parallel: str
-    """``processes``, ``threads``, ``none`` or ``stream``."""
+    """``processes``, ``devices``, ``threads``, ``none`` or ``stream``."""
     workers: int
     """How many; 0 for one a core."""
+    engine: Engine = field(default_factory=Engine)
+    """Where the workers are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,11 @@ def work_off(
     done = failed = errors = 0
     if not worklist.items:
         return Outcome(0, 0)
-    with shown(progress, worklist.stage, len(worklist.items), worklist.unit):
-        for kept in _results(worklist):
+    with (
+        shown(progress, worklist.stage, len(worklist.items), worklist.unit),
+        closing(_results(worklist)) as results,
+    ):
+        for kept in results:
             append([item.row for item in kept])
             drop([item.receipt for item in kept])
             bad = sum(item.row.status != OK for item in kept)
@@ -121,15 +126,21 @@ def work_off(
     return Outcome(done, failed)
 
 
-def _results(worklist: Worklist) -> Iterator[list[Kept]]:
+def _results(worklist: Worklist) -> Generator[list[Kept], None, None]:
     """The rows, as the engine hands them back."""
     if worklist.parallel == "stream":
-        return worklist.task.stream(worklist.items)
+        yield from worklist.task.stream(worklist.items)
+        return
     size = max(1, worklist.batch_size)
     starts = range(0, len(worklist.items), size)
     batches = [worklist.items[start : start + size] for start in starts]
-    workers = worklist.workers or os.cpu_count() or 1
-    return run_batches(worklist.task, batches, parallel=worklist.parallel, workers=workers)
+    yield from run_batches(
+        worklist.task,
+        batches,
+        parallel=worklist.parallel,
+        workers=worklist.workers,
+        engine=worklist.engine,
+    )
 
 
 def utc_now() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,16 +24,74 @@ class Doubling:
 
 
 @dataclass(frozen=True)
-class Fatal:
-    """Ends its process at one item."""
+class Keeping:
+    """Keeps each item in a file, as soon as it is done, and says so in another one a time."""
 
-    at: int
+    folder: Path
+
+    def build(self) -> Callable[[Sequence[int]], list[int]]:
+        return lambda batch: [self.do(item) for item in batch]
+
+    def do(self, item: int) -> int:
+        (self.folder / f"did-{item}-{os.getpid()}-{time.perf_counter_ns()}").touch()
+        (self.folder / f"kept-{item}").touch()
+        return item
+
+    def kept(self, item: int) -> int | None:
+        return item if (self.folder / f"kept-{item}").exists() else None
+
+    def given_up(self, item: int, reason: str) -> tuple[int, str]:
+        return item, reason
+
+
+@dataclass(frozen=True)
+class Fatal(Keeping):
+    """Kills its process at some items, before it does them; and, with `once`, only once each."""
+
+    at: tuple[int, ...] = ()
+    once: bool = False
+
+    def do(self, item: int) -> int:
+        mark = self.folder / f"died-{item}"
+        if item in self.at and not (self.once and mark.exists()):
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().do(item)
+
+
+@dataclass(frozen=True)
+class AtOnce(Fatal):
+    """The same, with nothing kept before the whole batch is done: as a model that draws many."""
 
     def build(self) -> Callable[[Sequence[int]], list[int]]:
         def work(batch: Sequence[int]) -> list[int]:
-            if self.at in batch:
-                os._exit(9)
-            return list(batch)
+            for item in batch:
+                if item in self.at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return [self.do(item) for item in batch]
+
+        return work
+
+
+@dataclass(frozen=True)
+class Stillborn(Keeping):
+    """Dies while it is built."""
+
+    def build(self) -> Callable[[Sequence[int]], list[int]]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().build()
+
+
+@dataclass(frozen=True)
+class Seated(Keeping):
+    """Says which GPUs it may use."""
+
+    def build(self) -> Callable[[Sequence[int]], list[str]]:  # type: ignore[override]
+        early = os.environ["CUDA_VISIBLE_DEVICES"]
+
+        def work(batch: Sequence[int]) -> list[str]:
+            time.sleep(0.05)
+            return [f"{early} {os.environ.get('CUDA_DEVICE_ORDER')}" for _ in batch]
 
         return work
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import CHECKOUT
-from tests.engines.tasks import Doubling, Failing, Fatal, Unbuildable, Waiting
+from tests.engines.tasks import Doubling, Failing, Unbuildable, Waiting
 
 from contextbias.engines import run_batches
 from contextbias.errors import Incomplete, MissingPart
@@ -58,15 +58,6 @@ def test_one_batch_needs_no_second_process(tmp_path: Path) -> None:
 def test_an_error_of_a_task_is_not_swallowed(parallel: str) -> None:
     with pytest.raises(ValueError, match="item 4"):
         list(run_batches(Failing(4), BATCHES, parallel=parallel, workers=2))
-
-
-def test_a_dead_worker_is_said_and_what_was_finished_is_kept() -> None:
-    got: list[int] = []
-    found = run_batches(Fatal(39), [[n] for n in range(40)], parallel="processes", workers=1)
-    with pytest.raises(Incomplete, match=r"a worker process died.*fewer workers") as caught:
-        got += (item for rows in found for item in rows)
-    assert set(range(30)) <= set(got) <= set(range(39))
-    assert caught.value.exit_code == 3
 
 
 @pytest.mark.parametrize("parallel", ["threads", "processes"])
@@ -146,23 +137,12 @@ def test_a_worker_that_cannot_be_built_says_why(
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_without_semaphores_the_work_is_done_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none(*_: object, **__: object) -> object:
-        raise NotImplementedError("no named semaphores")
-
-    monkeypatch.setattr("contextbias.engines.local.ProcessPoolExecutor", none)
-    rows = list(run_batches(Doubling(tmp_path), BATCHES, parallel="processes", workers=2))
-    assert rows == [[2, 4], [6], [8, 10, 12], [14]]
-
-
 def test_processes_that_cannot_be_started_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> object:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("contextbias.engines.local.ProcessPoolExecutor.submit", refused)
+    monkeypatch.setattr("contextbias.engines.processes.SpawnProcess.start", refused)
     with pytest.raises(Incomplete, match="no worker process can be started"):
         list(run_batches(Doubling(tmp_path), BATCHES, parallel="processes", workers=2))
