@@ -1,0 +1,71 @@
+"""Pictures as annotators get them: pixels alone, made small, kept in memory.
+
+Files carry more than pixels: names, prompts in text chunks, seeds. Every picture is decoded and
+encoded anew without any of that.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+from PIL import Image, ImageOps
+
+SIZES = {"small": 512, "large": 1600}
+"""Name -> longest side in pixels."""
+
+_QUALITY = 80
+_ERRORS = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
+
+
+class Pictures:
+    """WebP bytes of image files.
+
+    Args:
+        budget: Bytes to keep in memory; the longest unused go first.
+    """
+
+    def __init__(self, budget: int = 256 << 20) -> None:
+        self._budget = budget
+        self._held = 0
+        self._kept: OrderedDict[tuple[Path, str], bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, path: Path, size: str) -> bytes | None:
+        """The picture at a size of `SIZES`; None when the file cannot be read. Thread-safe."""
+        key = (path, size)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        data = encoded(path, SIZES[size])
+        if data is not None:
+            self._keep(key, data)
+        return data
+
+    def _keep(self, key: tuple[Path, str], data: bytes) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = data
+                self._held += len(data)
+            while self._held > self._budget and len(self._kept) > 1:
+                _, old = self._kept.popitem(last=False)
+                self._held -= len(old)
+
+
+def encoded(path: Path, edge: int) -> bytes | None:
+    """WebP bytes with at most `edge` pixels a side and no metadata; None when unreadable."""
+    try:
+        with Image.open(path) as opened:
+            opened.draft("RGB", (2 * edge, 2 * edge))
+            picture = ImageOps.exif_transpose(opened)
+            picture.thumbnail((edge, edge), Image.Resampling.LANCZOS, reducing_gap=2.0)
+            bare = picture.convert("RGB")
+            bare.info.clear()
+            buffer = io.BytesIO()
+            bare.save(buffer, "WEBP", quality=_QUALITY, method=2)
+    except _ERRORS:
+        return None
+    return buffer.getvalue()
