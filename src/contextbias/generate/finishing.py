@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from contextbias.generate import masters
-from contextbias.generate.masters import Kind, NotAPicture, Origin
+from contextbias.generate.origin import Kind, Origin, packet
 from contextbias.generate.protocol import Made
-from contextbias.generate.quality import blemish, pixels_sha256
 from contextbias.tables import BLANK, OK
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +30,42 @@ class Finished:
     @property
     def suffix(self) -> str:
         """Extension of the master."""
-        return masters.suffix_of(self.data or b"")
+        return ".webp" if self.data is not None and self.data.startswith(b"RIFF") else ".png"
 
 
 def finished(made: Made, origin: Origin, kind: Kind) -> Finished:
     """Look at a picture and encode it; what is no picture becomes an error with its reason."""
+    from contextbias.generate import masters
+    from contextbias.generate.quality import pixels_sha256
+
     has_picture = made.image is not None or made.data is not None
     if made.status not in (OK, BLANK) or (made.status == BLANK and not has_picture):
         return Finished(made)
     try:
         picture = masters.picture_of(made.image, made.data)
-        data = masters.master(picture, made.data, masters.packet(origin), kind)
-    except NotAPicture as error:
+        data = masters.master(picture, made.data, packet(origin), kind)
+    except masters.NotAPicture as error:
         return Finished(replace(made, status="error", reason=f"no picture came: {error}"))
     if made.status == OK:
-        fault = blemish(picture.image if made.image is None else made.image)
+        fault = _fault(made, picture.image)
         made = made if fault is None else replace(made, status=BLANK, reason=fault)
     came_as = {} if picture.format in (None, "PNG") else {"delivered_as": picture.format}
     provenance = {**made.provenance, **came_as, "pixels": pixels_sha256(picture.image)}
     return Finished(replace(made, provenance=provenance), data, picture.image.size)
+
+
+def _fault(made: Made, image: Image.Image) -> str | None:
+    """What is wrong with a picture; its values are looked at before they became grey levels."""
+    import numpy as np
+    from PIL import Image
+
+    from contextbias.generate.quality import blemish, not_numbers
+
+    if made.image is not None and not isinstance(made.image, Image.Image):
+        fault = not_numbers(np.asarray(made.image))
+        if fault is not None:
+            return fault
+    return blemish(image)
 
 
 def cured(

@@ -8,16 +8,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
 from contextbias import __version__
 from contextbias.errors import ContextBiasError
 from contextbias.files import StudyFiles
-from contextbias.generate import masters
 from contextbias.generate.finishing import Finished, cured, finished
+from contextbias.generate.origin import TRAINED, Kind, Origin
 from contextbias.generate.protocol import Generator, Job, Made
 from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
+from contextbias.providers.session import Session, begin
 from contextbias.registry import load_generator
 from contextbias.tables import BLANK, ImageRow, Prompt
 from contextbias.worklist import Kept, kept_before, utc_now
@@ -104,8 +106,10 @@ class GenerateTask:
     """Hash of the backend's settings."""
     files: StudyFiles
     """Where images are kept."""
-    kind: masters.Kind = "png"
+    kind: Kind = "png"
     """Format of the files."""
+    session: Session | None = None
+    """What a generator that costs money is told; see `providers.session`."""
 
     def backend_for_scheduling(self) -> Generator:
         """The backend, built in the driver to ask how it likes to be run; loads nothing heavy."""
@@ -124,6 +128,7 @@ class GenerateTask:
     def stream(self, orders: Sequence[Order]) -> Iterator[list[Kept]]:
         """Load the backend, give it everything, and keep each image as it comes."""
         backend = load_generator(self.backend, self.options)
+        begin(backend, self.session)
         for kept in self._kept(backend, orders):
             yield [kept]
 
@@ -147,14 +152,14 @@ class GenerateTask:
 
     def _origin(
         self, backend: Any, settings: Mapping[str, Any], order: Order, made: Made
-    ) -> masters.Origin:
-        return masters.Origin(
+    ) -> Origin:
+        return Origin(
             image_id=order.job.image_id,
             generator=self.generator,
             seed=order.job.seed,
             model=_told("model", made, settings),
             revision=_told("revision", made, settings),
-            source_type=getattr(backend, "source_type", masters.TRAINED),
+            source_type=getattr(backend, "source_type", TRAINED),
         )
 
     def _keep(self, order: Order, found: Finished, seconds: float) -> Kept:
@@ -204,7 +209,10 @@ class GenerateTask:
 def _told(key: str, made: Made, settings: Mapping[str, Any]) -> str | None:
     """What the backend says of one image, or of all, where that is a text."""
     value = made.provenance.get(key, settings.get(key))
-    return value if isinstance(value, str) and value else None
+    if not isinstance(value, str) or not value:
+        return None
+    # Of a model on this machine, its name says enough to whom the picture reaches.
+    return PurePath(value).name if PurePath(value).is_absolute() else value
 
 
 def image_path(generator: str, order: Order, suffix: str) -> str:

@@ -9,11 +9,13 @@ from contextbias import __version__
 from contextbias.config import BackendSection
 from contextbias.errors import ConfigError, InputError
 from contextbias.extract.work import ExtractTask, Question, reading_id
+from contextbias.generate.duplicates import Duplicates, duplicates
 from contextbias.generate.work import GenerateTask
 from contextbias.ids import content_hash
 from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.selection import Wanted, has_file, is_chosen, planted_backends
+from contextbias.pipeline.sessions import told
 from contextbias.progress import counted
 from contextbias.store import drop_receipts
 from contextbias.tables import OK, ImageRow
@@ -61,14 +63,18 @@ def generate(wanted: Wanted, options: Options) -> Done:
         drawn, failed = drawn + outcome[0], failed + outcome[1]
     _write_planted(wanted)
     new += drawn
-    total = len(wanted.images())
+    images = wanted.images()
+    total = len(images)
     asked = len(wanted.image_ids) + sum(len(each.image_ids) for each in taken)
     missing = f" of {asked:,}" if asked > total else ""
     done = f"{new:,} new, {failed:,} failed" if new else "nothing to do"
     changed = new + sum(each.removed for each in taken)
-    return Done(
-        "generate", changed, f"{total:,}{missing} images, {done}{_kept(wanted.unused_images())}"
-    )
+    rest = _twice(duplicates(images)) + _kept(wanted.unused_images())
+    return Done("generate", changed, f"{total:,}{missing} images, {done}{rest}")
+
+
+def _twice(count: int) -> str:
+    return f"; {counted(count, 'image')} with the pixels of another one" if count else ""
 
 
 def _kept(unused: int) -> str:
@@ -127,13 +133,18 @@ def _draw(
     worklist = Worklist(
         stage="generate",
         unit=f"images of {section.name}",
-        task=task,
+        task=told(task, backend, study, options, "images", len(todo)),
         items=todo,
         batch_size=backend.batch_size,
         parallel=backend.parallel,
         workers=study.config.run.workers,
     )
-    outcome = work_off(worklist, study.append_images, drop_receipts, options.progress)
+    seen = Duplicates(image for image in study.images() if image.generator == section.name)
+
+    def append(rows: list[ImageRow]) -> int:
+        return study.append_images([seen.marked(row) for row in rows])
+
+    outcome = work_off(worklist, append, drop_receipts, options.progress)
     return outcome.done, outcome.failed
 
 
@@ -233,7 +244,7 @@ def _read(
     worklist = Worklist(
         stage="extract",
         unit=f"readings by {section.name}",
-        task=task,
+        task=told(task, backend, study, options, "readings", len(todo)),
         items=todo,
         batch_size=getattr(backend, "batch_size", _READINGS_A_BATCH),
         parallel=backend.parallel,

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from contextbias.generate.duplicates import duplicates
 from contextbias.pipeline.derived import other_preset, stale
 from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.store import Study
@@ -83,6 +84,7 @@ def status(study: Study) -> dict[str, Any]:
             "wanted": (asked - failed) * len(wanted.reader_rows),
             **_by_status(reading.status for reading in readings),
         },
+        "duplicates": duplicates(images),
         "counted_prompts": study.counts()["frequencies"],
         "kept_but_not_used": study.counts()["images"] - len(images),
         "readings_kept_but_not_used": study.counts()["readings"] - len(readings),
