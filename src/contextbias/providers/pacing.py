@@ -151,7 +151,7 @@ class Gate:
         await self._sleep_until(self._clock() + booked)
         while not self._ended() and self._not_before > self._clock():
             # Not all at once when the pause is over.
-            spread = 0.1 * self._random.random()
+            spread = min(1.0, 0.25 * (self._not_before - self._clock())) * self._random.random()
             await self._sleep_until(self._not_before + spread)
         if self._ended():
             self.leave()
