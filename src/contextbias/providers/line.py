@@ -133,6 +133,10 @@ class Line:
             sent_at = await self.gate.enter(tokens)
             if sent_at is None:
                 return _stopped(tries)
+            # Again: others were charged while this one waited for its place.
+            if not self._may_spend(besides_me=1):
+                self.gate.leave()
+                return _stopped(tries)
             reply = await self._once(send, read, tokens, sent_at)
             failure = reply.failure
             if failure is None or failure.kind in (ITEM, FATAL):
@@ -149,8 +153,8 @@ class Line:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, partial(work, *args, **kwargs))
 
-    def _may_spend(self) -> bool:
-        if self.budget is None or self.budget.allows(self.gate.in_flight):
+    def _may_spend(self, *, besides_me: int = 0) -> bool:
+        if self.budget is None or self.budget.allows(self.gate.in_flight - besides_me):
             return True
         self.tally.over_budget = True
         self.gate.close()
