@@ -83,8 +83,8 @@ class SelfTest:
         fault = self._fault(reply.text or "")
         if fault is not None:
             raise ConfigError(
-                f"{self.server} does not hold {self.profile.model!r} to the schema "
-                f"(structured = {self.profile.structured!r}): asked for one of {_WORDS}, {fault}",
+                f"{self.server} does not hold {self.profile.model!r} to the schema (structured = "
+                f"{self.profile.structured!r}): asked for {' or '.join(_WORDS)}, {fault}",
                 _ADVICE[self.profile.structured],
             )
 
