@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 from contextbias.bench.assignment import assign_unrelated, is_unrelated
-from contextbias.bench.bank import Bank, Role
+from contextbias.bench.bank import Bank, Context, Role
 from contextbias.bench.contexts import Contexts
 from contextbias.bench.fault import Fault, entries
 from contextbias.bench.language import content_words
@@ -117,18 +117,24 @@ def _soc_groups(bank: Bank) -> Iterator[Fault]:
 def _overlaps(bank: Bank) -> Iterator[Fault]:
     """An everyday context that may be drawn for a role and yet shares a word with its own ones."""
     for role in bank.entries:
-        related = {word: text for text, word in _words_of_role(bank, role)}
-        for context in bank.everyday:
-            own = content_words(bank.language, without_allowed(bank, context.name))
-            shared = sorted(own & related.keys())
-            if shared and is_unrelated(role, context):
-                message = (
-                    f"{context.name!r} counts as unrelated to {role.stem!r} (line "
-                    f"{bank.source.role(role.entry)}) but overlaps with {related[shared[0]]!r}: "
-                    "add it to the role's avoid, or its tag to work"
-                )
-                line = bank.source.line(table="everyday", value=context.text)
-                yield Fault("overlap", message, line, bank.source.path)
+        for context, own in overlaps(bank, role):
+            message = (
+                f"{context.name!r} counts as unrelated to {role.stem!r} (line "
+                f"{bank.source.role(role.entry)}) but overlaps with {own!r}: "
+                "add it to the role's avoid, or its tag to work"
+            )
+            line = bank.source.line(table="everyday", value=context.text)
+            yield Fault("overlap", message, line, bank.source.path)
+
+
+def overlaps(bank: Bank, role: Role) -> Iterator[tuple[Context, str]]:
+    """Everyday contexts that may be drawn for a role and share a word with a text of its own."""
+    related = {word: text for text, word in _words_of_role(bank, role)}
+    for context in bank.everyday:
+        own = content_words(bank.language, without_allowed(bank, context.name))
+        shared = sorted(own & related.keys())
+        if shared and is_unrelated(role, context):
+            yield context, related[shared[0]]
 
 
 def _unused_allowances(bank: Bank) -> Iterator[Fault]:

@@ -93,5 +93,6 @@ class BankTable(Table):
     tags: dict[str, Text] = {}
     everyday: EverydayTable
     axes: list[AxisTable] = []
+    provenance: dict[str, str | int] = {}
     checks: ChecksTable = ChecksTable()
     roles: list[RoleTable] = Field(min_length=1)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from contextbias.errors import BankError, nearest
@@ -45,6 +46,8 @@ class Language:
     """Beginnings of words that take *a* against their spelling."""
     spoken_capitals: frozenset[str]
     """Capitals that are spoken as a word, not letter by letter."""
+    has_sounds: bool
+    """Whether *a* or *an* is chosen by sound."""
     prepositions_of: Mapping[str, tuple[str, ...]]
     """Last word of a place's name -> the prepositions that it takes."""
     activity_ending: str
@@ -66,6 +69,45 @@ class Language:
     words: Mapping[str, frozenset[str]]
     """Lists by purpose: demographic, attire, tool, brand, labels, mass, either, general, function,
     harmless_labels, harmless_phrases."""
+
+
+LANGUAGE_FILE = ".toml"
+"""How the ``language`` of a bank ends that is a file of one's own, beside the bank."""
+
+_PURPOSES = (
+    "demographic", "attire", "tool", "brand", "labels", "mass", "either", "general", "function",
+    "harmless_labels", "harmless_phrases",
+)  # fmt: skip
+
+
+def load_language_file(path: Path) -> Language:
+    """Load a language of one's own, in the form of those that ship.
+
+    Args:
+        path: A TOML file. ``name``, ``articles`` and ``prepositions`` have to be there; what else
+            is left out is not checked.
+
+    Raises:
+        BankError: It cannot be read, or is no such file.
+    """
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise BankError(f"cannot read the language {path}: {why}", "check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BankError(f"{path} is not TOML: {error}", "correct that line") from None
+    for key in ("name", "articles", "prepositions"):
+        if not table.get(key):
+            raise BankError(f"{path} has no {key}", "see data/languages/en.toml of this package")
+    words = {purpose: () for purpose in _PURPOSES} | table.get("words", {})
+    try:
+        return _language(path.stem, {"prepositions_of": {}, **table, "words": words})
+    except (TypeError, AttributeError, ValueError):
+        raise BankError(
+            f"{path} is no language: a table or list has another form",
+            "see data/languages/en.toml of this package",
+        ) from None
 
 
 @cache
@@ -95,6 +137,7 @@ def _language(code: str, table: dict[str, Any]) -> Language:
         an=tuple(sound.get("an", ())),
         a=tuple(sound.get("a", ())),
         spoken_capitals=frozenset(sound.get("spoken_capitals", ())),
+        has_sounds=bool(sound),
         prepositions_of={k: tuple(v) for k, v in table["prepositions_of"].items()},
         activity_ending=table.get("activity_ending", ""),
         activity_beginnings=tuple(table.get("activity_beginnings", ())),
@@ -114,13 +157,14 @@ def indefinite_article(language: Language, phrase: str) -> str | None:
     """Choose the article of a role: by the gender of its last word, or by sound.
 
     Returns:
-        None where the language chooses by gender and does not know that of the noun.
+        None where the language chooses by gender and does not know that of the noun, or knows
+        neither way.
 
     Raises:
         ValueError: `phrase` has no word.
     """
     if not language.genders:
-        return article_by_sound(language, phrase)
+        return article_by_sound(language, phrase) if language.has_sounds else None
     gender = gender_of(language, words_of(phrase)[-1])
     return None if gender is None else language.articles_of[gender][0]
 

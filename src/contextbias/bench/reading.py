@@ -28,7 +28,14 @@ from contextbias.bench.form import (
     RoleTable,
     Table,
 )
-from contextbias.bench.language import Language, indefinite_article, load_language, words_of
+from contextbias.bench.language import (
+    LANGUAGE_FILE,
+    Language,
+    indefinite_article,
+    load_language,
+    load_language_file,
+    words_of,
+)
 from contextbias.config import RESERVED_NAMES
 from contextbias.errors import BankError, nearest
 from contextbias.ids import bytes_sha256
@@ -66,6 +73,35 @@ def load_bank(name_or_path: str | Path = "contextbench") -> Bank:
     if bank.name in shipped and _shipped_text(bank.name) == text:
         return bank
     return replace(bank, content=bytes_sha256(text.encode())[:_HASH_LENGTH])
+
+
+def parse_bank(text: str, path: str) -> Bank:
+    """Make a bank of the text of a TOML file.
+
+    Args:
+        text: The file's content.
+        path: What messages call it; a language file stands beside it.
+
+    Raises:
+        BankError: As `load_bank` does.
+    """
+    return _parse(Source(path, text))
+
+
+def split_place(language: Language, text: str) -> tuple[str, str, str] | None:
+    """Cut ``in an ice cream parlor`` into preposition, article (may be empty) and name.
+
+    Returns:
+        None where it does not begin with a preposition of the language, or has no name.
+    """
+    for preposition in language.prepositions:
+        rest = text.removeprefix(f"{preposition} ")
+        if rest != text and words_of(rest):
+            first, _, name = rest.partition(" ")
+            if first in language.articles and words_of(name):
+                return preposition, first, name
+            return preposition, "", rest
+    return None
 
 
 def _shipped_text(name: str) -> str:
@@ -134,6 +170,8 @@ def _parse(source: Source) -> Bank:
 
 def _language(source: Source, code: str) -> Language:
     try:
+        if code.endswith(LANGUAGE_FILE):
+            return load_language_file(Path(source.path).parent / code)
         return load_language(code)
     except BankError as error:
         line = source.line(table="bank", value=code)
@@ -191,13 +229,9 @@ def _place(
     role: int | None = None,
     tags: tuple[str, ...] = (),
 ) -> Place:
-    for preposition in language.prepositions:
-        rest = text.removeprefix(f"{preposition} ")
-        if rest != text and words_of(rest):
-            first, _, name = rest.partition(" ")
-            if first in language.articles and words_of(name):
-                return Place(text, preposition, first, name, tags)
-            return Place(text, preposition, "", rest, tags)
+    parts = split_place(language, text)
+    if parts is not None:
+        return Place(text, *parts, tags)
     line = source.role(role, text)
     raise BankError(
         f"{source.at(line)}: the place {text!r} is not a preposition and a name",

@@ -55,8 +55,10 @@ def article_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
     language, context = bank.language, entry.context
     if language.genders:
         yield from _gender_faults(bank, entry)
-    else:
+    elif language.has_sounds:
         yield from _sound_faults(bank, entry)
+    else:
+        return  # a language of one's own that says nothing of its articles
     if isinstance(context, Place):
         head = head_of(context.name)
         if _is_allowed(bank, entry, head):
