@@ -72,7 +72,8 @@ class OpenAIReader:
 
     def read(self, picture: Picture) -> RawReading:
         """Read one picture."""
-        return next(reading for _, reading in self.read_many([picture]))
+        ((_, reading),) = self.read_many([picture])
+        return reading
 
     def read_many(self, pictures: Iterable[Picture]) -> Iterator[tuple[str, RawReading]]:
         """Read every picture, many at a time; see extract/protocol.py.
@@ -131,13 +132,15 @@ class OpenAIReader:
         if not self._options.self_test or not test.is_needed or known:
             return None
         one = replace(self._pacing, concurrency=1)
-        replies = exchange([None], test, connection=self._connection, pacing=one, budget=budget)
-        for _, reply in replies:
-            test.check(reply)
-            if proofs is not None:
-                proofs.add(test.key, {"model": reply.model, "at": utc_now(), "text": reply.text})
-            return reply.usage
-        return None
+        # To its end, so that its thread is gone before the next exchange begins.
+        replies = list(
+            exchange([None], test, connection=self._connection, pacing=one, budget=budget)
+        )
+        ((_, reply),) = replies
+        test.check(reply)
+        if proofs is not None:
+            proofs.add(test.key, {"model": reply.model, "at": utc_now(), "text": reply.text})
+        return reply.usage
 
     def _asking(self) -> Asking:
         options = self._options
