@@ -27,6 +27,7 @@ LEVELS: dict[str, int] = {
     "tables": 1,
     "files": 2,
     "forecast": 2,
+    "places": 2,
     "config": 2,
     "options": 2,
     "annotation_tables": 1,

@@ -104,19 +104,39 @@ class CanonicaliseSection(_Section):
     mapping: str = "pass-through"
     """``pass-through``: each normalised term is its own label. ``table``: terms of one form, and
     synonyms of the packaged table, become one. ``cluster``: those first, then terms that the
-    sentence encoder finds alike (needs ``contextbias models fetch``). Or the path of a mapping
-    file, relative to study.toml."""
+    sentence encoder finds alike (needs ``contextbias models fetch``). ``model``: a language model
+    names, splits and merges the groups of ``cluster`` or ``table`` (costs money once; see ``model``
+    below). Or the path of a mapping file, relative to study.toml."""
     threshold: float = Field(default=0.38, gt=0, le=1)
     """``cluster``: largest mean cosine distance of terms that become one label."""
     overrides: str | None = Field(default=None, min_length=1)
-    """``table`` and ``cluster``: path of a file of labels by hand (TOML: a table for each
-    dimension, ``"term" = "label"``), relative to study.toml; left out: none."""
+    """``table``, ``cluster`` and ``model``: path of a file of labels by hand (TOML: a table for
+    each dimension, ``"term" = "label"``), relative to study.toml; left out: none."""
+    groups: Literal["cluster", "table"] = "cluster"
+    """``model``: the offline groups that the language model is given."""
+    at_least: int = Field(default=1, ge=1)
+    """``model``: groups that were given less often than this are not asked about; their offline
+    label stands."""
+    model: dict[str, Any] = Field(default_factory=dict)
+    """``model``: which language model, and how it is reached: ``{model = "gpt-5-mini"}`` at least;
+    further options on the page about labels of open vocabularies."""
 
     @model_validator(mode="after")
-    def _overrides_have_an_effect(self) -> CanonicaliseSection:
-        if self.overrides is not None and self.mapping not in ("table", "cluster"):
+    def _keys_have_an_effect(self) -> CanonicaliseSection:
+        if self.overrides is not None and self.mapping not in ("table", "cluster", "model"):
             raise ValueError(
-                f"overrides has no effect with mapping = {self.mapping!r}; take table or cluster"
+                f"overrides has no effect with mapping = {self.mapping!r}; "
+                "take table, cluster or model"
+            )
+        if self.mapping == "model" and "model" not in self.model:
+            raise ValueError(
+                'mapping = "model" needs a language model; write model = {model = "gpt-5-mini"}'
+            )
+        if self.mapping != "model" and (
+            self.model or self.model_fields_set & {"groups", "at_least"}
+        ):
+            raise ValueError(
+                f"model, groups and at_least have no effect with mapping = {self.mapping!r}"
             )
         return self
 
@@ -239,9 +259,42 @@ class RunSection(_Section):
     """How the slow stages run; changes no result."""
 
     workers: int = Field(default=0, ge=0, le=1024)
-    """Worker processes or threads; 0 for one a processor core."""
+    """Worker processes or threads; 0 for one a processor core. What runs on GPUs has one worker
+    process a GPU, whatever is said here."""
     attempts: int = Field(default=3, ge=1, le=100)
     """How often an item that failed with an error is tried, over all runs."""
+    devices: Literal["auto"] | tuple[Annotated[str, Field(min_length=1)], ...] = "auto"
+    """GPUs of this machine that are used, one worker process each: ``auto`` for all that there
+    are, a list such as ``["0", "2"]``, numbered as nvidia-smi does, or ``[]`` for none."""
+    engine: Literal["threads", "ray"] = "threads"
+    """``threads``: threads and processes of this machine. ``ray``: a Ray cluster (needs the extra
+    ``ray``), for what is heavy on processors or GPUs; what waits for a service stays here."""
+    ray_address: str = Field(default="local", pattern=r"^(local|auto|[\w.-]+:\d{1,5})$")
+    """The cluster: ``local`` for one that is started on this machine and stopped afterwards,
+    ``auto`` for the one that this machine belongs to, or the ``host:port`` of its head."""
+    images: str | None = Field(default=None, min_length=1)
+    """Where images, and receipts of what was made, are kept instead of the study folder: a folder,
+    relative to study.toml, that all machines see under one path, or a URL for fsspec
+    (``s3://bucket/study``); left out: in the study folder. Images that are there already stay
+    where they are, and are found."""
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _names_devices(cls, value: object) -> object:
+        if value == "auto":
+            return value
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            raise ValueError(f'{value!r} is no list of GPUs; write ["0", "1"], [], or "auto"')
+        return tuple(value)
+
+    @model_validator(mode="after")
+    def _keys_have_an_effect(self) -> RunSection:
+        if self.engine == "ray" and self.ray_address != "local" and self.devices != "auto":
+            raise ValueError(
+                "devices has no effect on a cluster that is running; start its nodes with "
+                "--num-gpus, or leave devices out"
+            )
+        return self
 
 
 class StudyConfig(_Section):

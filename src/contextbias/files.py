@@ -1,26 +1,40 @@
 """How anything is written into a study folder: whole or not at all, by whichever process.
 
 `StudyFiles` can be sent to workers. A worker writes what it made (an image and its planted truth)
-and then a *receipt*: the row that describes it. The driver appends the row to the store and drops
-the receipt. When a run is killed in between, the next one finds the receipts and appends the rows:
-what was made is never made twice.
+and then a *receipt*: the row that describes it. Both go to the study folder, or to the place that
+``[run] images`` names, which machines without that folder can reach. The driver appends the row to
+the store and drops the receipt. When a run is killed in between, the next one finds the receipts
+and appends the rows: what was made is never made twice.
 """
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
+import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from contextbias.errors import InputError, StudyError
 from contextbias.ids import canonical_json
+from contextbias.places import Folder, Place, Remote, place_at, remove
+
+IMAGES = "images"
+"""Folder of the images inside the study."""
 
 RECEIPTS = "receipts"
 """Folder of the receipts inside the study."""
+
+TRUTH_SUFFIX = ".truth.json"
+"""The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
+
+_RECEIPTS_ELSEWHERE = ".receipts"
 
 _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -37,8 +51,8 @@ class Receipt:
     """Name of the table."""
     row: dict[str, Any]
     """The row's fields, as JSON."""
-    path: Path
-    """The receipt's file."""
+    path: Path | str
+    """The receipt's file; a text where it is a URL."""
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -109,21 +123,82 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class StudyFiles:
-    """The files of a study folder, without its store; cheap to copy into a worker."""
+    """The files of a study, without its store; cheap to copy into a worker."""
 
     root: Path
     """The study folder, absolute."""
+    images: str | None = None
+    """Where ``images/`` and the receipts are instead: ``[run] images`` of study.toml."""
 
     def keep(self, relative: str, data: bytes) -> None:
         """Write a file of the study; `relative` is its path below the root, with slashes."""
-        write_atomic(self.root / relative, data)
+        place, name = self._elsewhere(relative)
+        if place is None:
+            write_atomic(self.root / relative, data)
+        else:
+            place.write(name, data)
 
-    def keep_receipt(self, table: str, row: Any) -> Path:
-        """Write the receipt of a row (a dataclass of tables.py) and return its path."""
-        values = asdict(row)
-        path = self._receipt_path(table, next(iter(values.values())), values["attempt"])
-        write_atomic(path, canonical_json({"table": table, "row": values}).encode())
+    def has(self, relative: str) -> bool:
+        """Whether a file is there, here or in the place of the images."""
+        place, name = self._elsewhere(relative)
+        return (self.root / relative).is_file() or (place is not None and place.has(name))
+
+    def path(self, relative: str) -> Path:
+        """Where a file is, or will be once it was fetched; nothing is fetched."""
+        place, name = self._elsewhere(relative)
+        if isinstance(place, Folder) and place.has(name):
+            return place.root / name
+        return self.root / relative
+
+    def fetched(self, relative: str) -> Path:
+        """Where a file can be opened: out of a URL, it is copied into the study folder.
+
+        What lies beside an image (its planted truth) comes with it. On a machine without the study
+        folder, the copy is made in a folder that goes with this process.
+
+        Raises:
+            FileNotFoundError: It is neither here nor there.
+            InputError: The place cannot be reached.
+        """
+        place, name = self._elsewhere(relative)
+        path = self.path(relative)
+        if not isinstance(place, Remote) or path.is_file():
+            return path
+        path = (self.root if self.root.is_dir() else _scratch()) / relative
+        if not path.is_file():
+            beside = f"{name.rpartition('.')[0]}{TRUTH_SUFFIX}"
+            if place.has(beside):
+                write_atomic(path.with_name(beside.rpartition("/")[2]), place.read(beside))
+            write_atomic(path, place.read(name))
         return path
+
+    def where(self) -> str:
+        """The place of images and receipts, in words."""
+        return str(self.root) if self.images is None else self.images
+
+    def leave(self, name: str) -> Path | str:
+        """Leave a small file in the place of images and receipts; returns where it is."""
+        place = self._place()
+        if place is not None:
+            return place.write(name, b"seen")
+        write_atomic(self.root / name, b"seen")
+        return self.root / name
+
+    def sees(self, name: str) -> bool:
+        """Whether what `leave` has left on another machine can be seen here."""
+        place = self._place()
+        return (self.root / name).is_file() if place is None else place.has(name)
+
+    def keep_receipt(self, table: str, row: Any) -> Path | str:
+        """Write the receipt of a row (a dataclass of tables.py) and return where it is."""
+        values = asdict(row)
+        data = canonical_json({"table": table, "row": values}).encode()
+        name = _receipt_name(table, next(iter(values.values())), values["attempt"])
+        place = self._place()
+        if place is not None:
+            return place.write(f"{_RECEIPTS_ELSEWHERE}/{name}", data)
+        write_atomic(self.root / RECEIPTS / name, data)
+        return self.root / RECEIPTS / name
 
     def receipt(self, table: str, key: str, attempt: int) -> Receipt | None:
         """The receipt of one row, where it waits for the store; None without.
@@ -132,11 +207,7 @@ class StudyFiles:
             StudyError: What lies in its place is none.
             InputError: It cannot be read.
         """
-        path = self._receipt_path(table, key, attempt)
-        return _receipt(path) if path.exists() else None
-
-    def _receipt_path(self, table: str, key: str, attempt: int) -> Path:
-        return self.root / RECEIPTS / f"{table}-{key}-{attempt}.json"
+        return self._receipt_there(_receipt_name(table, key, attempt))
 
     def receipts(self) -> list[Receipt]:
         """All receipts that wait for the store, sorted by name; half-written files are not ones.
@@ -146,17 +217,64 @@ class StudyFiles:
                 so it is neither dropped nor passed over.
             InputError: The folder cannot be looked into.
         """
-        folder = self.root / RECEIPTS
+        names = [name for name in self._receipt_names() if name.endswith(".json")]
+        return [found for name in names if (found := self._receipt_there(name)) is not None]
+
+    def _receipt_names(self) -> list[str]:
+        place, folder = self._place(), self.root / RECEIPTS
         try:
-            names = sorted(os.listdir(folder))  # noqa: PTH208 - a glob would find nothing instead
+            here = sorted(os.listdir(folder))  # noqa: PTH208 - a glob would find nothing instead
         except FileNotFoundError:
-            return []
+            here = []
         except OSError as error:
             raise unreadable(folder, error) from None
-        return [_receipt(folder / name) for name in names if name.endswith(".json")]
+        there = [] if place is None else place.names(_RECEIPTS_ELSEWHERE)
+        return sorted({*here, *there})
+
+    def _receipt_there(self, name: str) -> Receipt | None:
+        path, place = self.root / RECEIPTS / name, self._place()
+        if path.exists():
+            return _receipt(path)
+        if place is None:
+            return None
+        try:
+            data = place.read(f"{_RECEIPTS_ELSEWHERE}/{name}")
+        except FileNotFoundError:
+            return None
+        where = place.where(f"{_RECEIPTS_ELSEWHERE}/{name}")
+        return _receipt_of(where, data)
+
+    def _place(self) -> Place | None:
+        return None if self.images is None else place_at(self.images, self.root)
+
+    def _elsewhere(self, relative: str) -> tuple[Place | None, str]:
+        """The place of a file and its name there; None for one of the study folder."""
+        inside = relative.startswith(f"{IMAGES}/")
+        return (self._place() if inside else None), relative.removeprefix(f"{IMAGES}/")
 
 
-def not_a_receipt(path: Path, why: str) -> StudyError:
+def drop_receipts(receipts: Iterable[Path | str]) -> None:
+    """Remove receipts whose rows are in the store."""
+    for receipt in receipts:
+        if isinstance(receipt, Path):
+            receipt.unlink(missing_ok=True)
+        else:
+            remove(receipt)
+
+
+@cache
+def _scratch() -> Path:
+    """A folder for copies of images, until this process ends."""
+    folder = tempfile.mkdtemp(prefix="contextbias-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _receipt_name(table: str, key: str, attempt: int) -> str:
+    return f"{table}-{key}-{attempt}.json"
+
+
+def not_a_receipt(path: Path | str, why: str) -> StudyError:
     """The error for a file among the receipts from which no row can be made."""
     return StudyError(
         f"{path} is no receipt of a finished item: {why}",
@@ -189,9 +307,14 @@ def row_of(receipt: Receipt, row_class: type[Row]) -> Row:
 
 def _receipt(path: Path) -> Receipt:
     try:
-        content = json.loads(path.read_bytes())
+        return _receipt_of(path, path.read_bytes())
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def _receipt_of(path: Path | str, data: bytes) -> Receipt:
+    try:
+        content = json.loads(data)
     except ValueError as error:
         raise not_a_receipt(path, f"not JSON ({error})") from None
     if not (

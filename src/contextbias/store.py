@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from contextbias.files import (
     RECEIPTS,
     Receipt,
     StudyFiles,
+    drop_receipts,
     not_a_receipt,
     row_of,
     unreadable,
@@ -59,9 +60,8 @@ class Study:
 
     def __init__(self, root: Path, database: Database, lock: int | None) -> None:
         self.root = root
-        self.files = StudyFiles(root)
         self._database = database
-        self._stamps = Stamps(self.files)
+        self._stamps = Stamps(StudyFiles(root))
         self._lock = lock
 
     @classmethod
@@ -126,6 +126,11 @@ class Study:
     def config(self) -> StudyConfig:
         """The frozen configuration."""
         return load_config(self.root / CONFIG_FILE)
+
+    @cached_property
+    def files(self) -> StudyFiles:
+        """Where images and receipts are kept."""
+        return StudyFiles(self.root, self.config.run.images)
 
     @property
     def report_path(self) -> Path:
@@ -305,12 +310,6 @@ class Study:
         files = {**(beside or {}), f"derived/{name}.parquet": data}
         self._stamps.keep(name, fingerprint, files)
         return rows
-
-
-def drop_receipts(paths: Sequence[Path]) -> None:
-    """Remove receipts whose rows are in the store."""
-    for path in paths:
-        path.unlink(missing_ok=True)
 
 
 def _latest(table: str, key: str) -> str:

@@ -29,8 +29,8 @@ class Kept:
 
     row: Any
     """A row class of tables.py."""
-    receipt: Path
-    """The receipt's file, dropped once the row is in the store."""
+    receipt: Path | str
+    """Where its receipt is (a text: a URL); dropped once the row is in the store."""
 
 
 def kept_before(
@@ -93,7 +93,7 @@ def pending(
 def work_off(
     worklist: Worklist,
     append: Callable[[list[Any]], int],
-    drop: Callable[[list[Path]], None],
+    drop: Callable[[list[Path | str]], None],
     progress: Progress,
 ) -> Outcome:
     """Run a worklist to its end.

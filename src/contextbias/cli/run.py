@@ -26,6 +26,14 @@ Preset = Annotated[
     str | None, typer.Option(help="paper, strict or reference: overrides study.toml for this run.")
 ]
 
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the work runs: threads (and processes) of this machine, or ray, a cluster; "
+        "overrides study.toml for this run."
+    ),
+]
+
 _SHOWN_FAILURES = 20
 
 
@@ -38,10 +46,7 @@ def run(
     roles: Roles = None,
     generators: Generators = None,
     preset: Preset = None,
-    engine: Annotated[
-        str,
-        typer.Option(help="Where the work runs: threads (and processes) of this machine."),
-    ] = "threads",
+    engine: Engine = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
     ] = False,
@@ -51,13 +56,10 @@ def run(
     Safe to stop at any moment (Ctrl-C, a crash, a power cut) and to run again: nothing that was
     made is made twice, and a finished study is left as it is.
     """
-    from contextbias.errors import ConfigError
     from contextbias.pipeline import stages_until
 
-    if engine != "threads":
-        raise ConfigError(f"there is no engine {engine!r}", "take threads")
     stages = stages_until(until)
-    options = make_options(limit, roles, generators, preset)
+    options = make_options(limit, roles, generators, preset, engine)
     if dry_run:
         _print_preview(study, stages, options)
         return
@@ -65,20 +67,27 @@ def run(
 
 
 def generate(
-    study: StudyFolder, limit: Limit = None, roles: Roles = None, generators: Generators = None
+    study: StudyFolder,
+    limit: Limit = None,
+    roles: Roles = None,
+    generators: Generators = None,
+    engine: Engine = None,
 ) -> None:
     """Make the images that are missing."""
-    finish(
-        run_stages(study, ("bench", "generate"), make_options(limit, roles, generators)),
-        report=False,
-    )
+    options = make_options(limit, roles, generators, engine=engine)
+    finish(run_stages(study, ("bench", "generate"), options), report=False)
 
 
 def extract(
-    study: StudyFolder, limit: Limit = None, roles: Roles = None, generators: Generators = None
+    study: StudyFolder,
+    limit: Limit = None,
+    roles: Roles = None,
+    generators: Generators = None,
+    engine: Engine = None,
 ) -> None:
     """Read the images that have not been read."""
-    finish(run_stages(study, ("extract",), make_options(limit, roles, generators)), report=False)
+    options = make_options(limit, roles, generators, engine=engine)
+    finish(run_stages(study, ("extract",), options), report=False)
 
 
 def canonicalise(study: StudyFolder) -> None:
@@ -101,11 +110,12 @@ def make_options(
     roles: str | None = None,
     generators: str | None = None,
     preset: str | None = None,
+    engine: str | None = None,
 ) -> Options:
     """Options of the pipeline from words of the command line.
 
     Raises:
-        ConfigError: No such preset, or a list without a name.
+        ConfigError: No such preset or engine, or a list without a name.
     """
     from contextbias.errors import ConfigError
     from contextbias.pipeline import Options
@@ -113,11 +123,14 @@ def make_options(
 
     if preset not in (None, "paper", "strict", "reference"):
         raise ConfigError(f"there is no preset {preset!r}", "take paper, strict or reference")
+    if engine not in (None, "threads", "ray"):
+        raise ConfigError(f"there is no engine {engine!r}", "take threads or ray")
     return Options(
         limit=limit,
         roles=_names("--roles", roles),
         generators=_names("--generators", generators),
         preset=preset,
+        engine=engine,
         progress=for_terminal(),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from contextbias.errors import ContextBiasError
@@ -67,7 +66,7 @@ class ExtractTask:
         def work(questions: Sequence[Question]) -> list[Kept]:
             return [
                 self._keep(question, reading, seconds)
-                for question, reading, seconds in _answers(backend, questions, self.files.root)
+                for question, reading, seconds in _answers(backend, questions, self.files)
             ]
 
         return work
@@ -76,7 +75,7 @@ class ExtractTask:
         """Load the reader, give it everything, and keep each reading as it comes."""
         backend = load_reader(self.backend, self.options)
         begin(backend, self.session)
-        for question, reading, seconds in _answers(backend, questions, self.files.root):
+        for question, reading, seconds in _answers(backend, questions, self.files):
             yield [self._keep(question, reading, seconds)]
 
     def kept(self, question: Question) -> Kept | None:
@@ -110,15 +109,15 @@ class ExtractTask:
 Answer = tuple[Question, RawReading, float]
 
 
-def _answers(backend: Any, questions: Sequence[Question], root: Path) -> Iterator[Answer]:
+def _answers(backend: Any, questions: Sequence[Question], files: StudyFiles) -> Iterator[Answer]:
     """Ask the reader, in its own way; whatever it fails on, or leaves out, is a row."""
     if hasattr(backend, "read_many"):
-        yield from _answers_of_many(backend, questions, root)
+        yield from _answers_of_many(backend, questions, files)
         return
     for question in questions:
         began = time.perf_counter()
         try:
-            reading = backend.read(_picture(question, root))
+            reading = backend.read(_picture(question, files))
         except (ContextBiasError, KeyboardInterrupt):
             raise
         except Exception as error:  # a failing item is a row, whatever failed
@@ -126,12 +125,23 @@ def _answers(backend: Any, questions: Sequence[Question], root: Path) -> Iterato
         yield question, _checked(reading), time.perf_counter() - began
 
 
-def _answers_of_many(backend: Any, questions: Sequence[Question], root: Path) -> Iterator[Answer]:
+def _answers_of_many(
+    backend: Any, questions: Sequence[Question], files: StudyFiles
+) -> Iterator[Answer]:
     waiting = {question.image_id: question for question in questions}
     reason = "the reader returned nothing for this picture"
+    lost: dict[str, str] = {}
+
+    def pictures() -> Iterator[Picture]:
+        for question in questions:
+            try:
+                yield _picture(question, files)
+            except OSError as error:
+                lost[question.image_id] = f"{type(error).__name__}: {error}"
+
     began = time.perf_counter()
     try:
-        for image_id, reading in backend.read_many(_picture(each, root) for each in questions):
+        for image_id, reading in backend.read_many(pictures()):
             seconds, began = time.perf_counter() - began, time.perf_counter()
             own = seconds if reading.seconds is None else reading.seconds
             yield waiting.pop(image_id), _checked(reading), own
@@ -140,11 +150,12 @@ def _answers_of_many(backend: Any, questions: Sequence[Question], root: Path) ->
     except Exception as error:  # a failing item is a row, whatever failed
         reason = f"{type(error).__name__}: {error}"
     for question in waiting.values():
-        yield question, RawReading(status="error", reason=reason), 0.0
+        failed = RawReading(status="error", reason=lost.get(question.image_id, reason))
+        yield question, failed, 0.0
 
 
-def _picture(question: Question, root: Path) -> Picture:
-    return Picture(image_id=question.image_id, path=root / question.path)
+def _picture(question: Question, files: StudyFiles) -> Picture:
+    return Picture(image_id=question.image_id, path=files.fetched(question.path))
 
 
 def _checked(reading: RawReading) -> RawReading:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from contextbias import engines
 from contextbias.errors import ConfigError, nearest
 from contextbias.pipeline import derived, paid
 from contextbias.pipeline.imports import import_images
@@ -63,6 +64,7 @@ def run(study: Study, stages: Sequence[str], options: Options) -> list[Done]:
 
     Raises:
         ConfigError: The configuration, or an option, asks for something impossible.
+        MissingPart: So does a package, or a program, that is not installed.
     """
     wanted = Wanted(study)
     check_options(wanted, options)
@@ -76,7 +78,12 @@ def run(study: Study, stages: Sequence[str], options: Options) -> list[Done]:
         "measure": derived.measure,
         "report": derived.report,
     }
-    return [steps[stage](wanted, options) for stage in STAGES if stage in stages]
+    if {"generate", "extract"} & set(stages):
+        engines.check(options.engine_of(study.config.run))
+    try:
+        return [steps[stage](wanted, options) for stage in STAGES if stage in stages]
+    finally:
+        engines.close()
 
 
 def stages_until(last: str | None) -> tuple[str, ...]:

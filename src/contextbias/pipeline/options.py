@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from contextbias.config import RunSection
+from contextbias.engines import Engine
 from contextbias.progress import Progress, Silent
 
 
@@ -19,10 +21,24 @@ class Options:
     """Only these generators are run and read."""
     preset: str | None = None
     """Overrides ``[measure] preset``."""
+    engine: str | None = None
+    """Overrides ``[run] engine``."""
     batch: bool = False
     """Readers that can are to use their provider's Batch API."""
     progress: Progress = field(default_factory=Silent)
     """Who is told."""
+
+    def engine_of(self, run: RunSection) -> Engine:
+        """Where the workers of this run are.
+
+        Args:
+            run: The section of study.toml.
+        """
+        return Engine(
+            kind=self.engine or run.engine,
+            devices=None if run.devices == "auto" else tuple(run.devices),
+            address=run.ray_address,
+        )
 
 
 @dataclass(frozen=True, slots=True)

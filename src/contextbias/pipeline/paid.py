@@ -9,15 +9,17 @@ from contextbias import __version__
 from contextbias.config import BackendSection
 from contextbias.errors import ConfigError, InputError
 from contextbias.extract.work import ExtractTask, Question, reading_id
+from contextbias.files import drop_receipts
 from contextbias.generate.duplicates import Duplicates, duplicates
-from contextbias.generate.work import GenerateTask
+from contextbias.generate.schedule import checked, ordered
+from contextbias.generate.work import GenerateTask, Order
 from contextbias.ids import content_hash
 from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.selection import Wanted, has_file, is_chosen, planted_backends
 from contextbias.pipeline.sessions import told
 from contextbias.progress import counted
-from contextbias.store import drop_receipts
+from contextbias.registry import load_generator
 from contextbias.tables import OK, ImageRow
 from contextbias.worklist import Worklist, pending, work_off
 
@@ -54,6 +56,7 @@ def generate(wanted: Wanted, options: Options) -> Done:
     """Make or take in the images that are missing, and write down what was planted."""
     taken = _take_in_folders(wanted, options)
     new, failed = sum(each.new for each in taken), sum(each.failed for each in taken)
+    _check_all(wanted, options)
     drawn = 0
     for section in wanted.drawn:
         if options.generators is not None and section.name not in options.generators:
@@ -104,19 +107,33 @@ def _take_in_folders(wanted: Wanted, options: Options) -> list[Taken]:
     return taken
 
 
-def _draw(
-    wanted: Wanted, section: BackendSection, options: Options, limit: int | None
-) -> tuple[int, int]:
-    study = wanted.study
+def _check_all(wanted: Wanted, options: Options) -> None:
+    """Let every generator look at what it will be asked, before anything is spent on any."""
+    for section in wanted.drawn:
+        if options.generators is None or section.name in options.generators:
+            backend = load_generator(section.backend, dict(section.options))
+            checked(backend, _pending(wanted, section, options))
+
+
+def _pending(wanted: Wanted, section: BackendSection, options: Options) -> list[Order]:
+    """What one generator has not made yet."""
     orders = wanted.orders(section, roles=options.roles)
-    todo = [
+    study = wanted.study
+    return [
         replace(orders[position], attempt=attempt)
         for position, attempt in pending(
             [order.job.image_id for order in orders],
             study.attempts("images"),
             attempts=study.config.run.attempts,
         )
-    ][:limit]
+    ]
+
+
+def _draw(
+    wanted: Wanted, section: BackendSection, options: Options, limit: int | None
+) -> tuple[int, int]:
+    study = wanted.study
+    todo = _pending(wanted, section, options)[:limit]
     if not todo:
         return 0, 0
     row = wanted.generator_rows[section.name]
@@ -134,10 +151,11 @@ def _draw(
         stage="generate",
         unit=f"images of {section.name}",
         task=told(task, backend, study, options, "images", len(todo)),
-        items=todo,
+        items=ordered(backend, todo),
         batch_size=backend.batch_size,
         parallel=backend.parallel,
         workers=study.config.run.workers,
+        engine=options.engine_of(study.config.run),
     )
     seen = Duplicates(image for image in study.images() if image.generator == section.name)
 
@@ -249,6 +267,7 @@ def _read(
         batch_size=getattr(backend, "batch_size", _READINGS_A_BATCH),
         parallel=backend.parallel,
         workers=study.config.run.workers,
+        engine=options.engine_of(study.config.run),
     )
     outcome = work_off(worklist, study.append_readings, drop_receipts, options.progress)
     return outcome.done, outcome.failed

@@ -205,7 +205,7 @@ class Wanted:
 
 def has_file(study: Study, image: ImageRow) -> bool:
     """Whether the file of an image is where it was put."""
-    return image.path is not None and (study.root / image.path).is_file()
+    return image.path is not None and study.files.has(image.path)
 
 
 def check_options(wanted: Wanted, options: Options) -> None:
