@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from contextbias.canonicalise.encoder import Encoder
+import numpy as np
+from numpy.typing import NDArray
+
+from contextbias.canonicalise.encoder import Encoder, Vectors
 from contextbias.canonicalise.grouping import CLUSTER, Grouping, Vocabulary, group_labels
 from contextbias.canonicalise.llm_join import Decided, joined_labels
 from contextbias.canonicalise.llm_nearest import shown_beside
@@ -28,6 +32,7 @@ from contextbias.canonicalise.llm_question import (
 )
 from contextbias.canonicalise.mapping import OPEN, LabelMapping
 from contextbias.llm import Answer, Question, Settled, Settler
+from contextbias.progress import Progress, Silent, shown
 
 MODEL = "model"
 """The method."""
@@ -56,7 +61,7 @@ def model_labels(
     *,
     known: LabelMapping | None = None,
     at_least: int = 1,
-    on_answer: Callable[[], None] = lambda: None,
+    progress: Progress | None = None,
 ) -> LabelMapping:
     """Make the mapping of a vocabulary with a language model's decisions.
 
@@ -69,7 +74,7 @@ def model_labels(
         known: An earlier mapping of this kind, whose offline groups are taken where terms and
             settings are the same.
         at_least: Groups that were given less often than this are not asked about.
-        on_answer: Called after each answer.
+        progress: Who is told.
 
     Returns:
         A mapping of every term, the same for the same counts and journal.
@@ -77,10 +82,12 @@ def model_labels(
     Raises:
         Incomplete: The asker pauses; what came is in the journal.
     """
+    encoder = None if encoder is None else _remembering(encoder)
     offline = group_labels(vocabulary, grouping, encoder, known=_as_offline(known, grouping))
     groups = list(_groups(vocabulary, grouping, offline))
     asked = _worth_asking(vocabulary, groups, at_least)
-    settled = _settled(vocabulary, grouping, groups, asked, settler, encoder, on_answer)
+    questions = _questions(vocabulary, grouping, groups, asked, settler, encoder)
+    settled = _settled(questions, settler, progress or Silent())
     labels: dict[str, dict[str, str]] = {}
     for name in OPEN:
         given = grouping.overrides.get(name, {})
@@ -144,32 +151,52 @@ def _groups(
             yield _Offline(name, tuple(terms), label)
 
 
+class _Remembering:
+    """An encoder that encodes a term once: for the grouping, and for what is shown."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder, self._known = encoder, dict[str, NDArray[np.float32]]()
+        self.name = encoder.name
+
+    def encode(self, terms: Sequence[str]) -> Vectors:
+        new = sorted({term for term in terms if term not in self._known})
+        if new:
+            self._known.update(zip(new, self._encoder.encode(new), strict=True))
+        return np.stack([self._known[term] for term in terms])
+
+
+def _remembering(encoder: Callable[[], Encoder]) -> Callable[[], Encoder]:
+    return cache(lambda: _Remembering(encoder()))
+
+
 def _worth_asking(
     vocabulary: Vocabulary, groups: Sequence[_Offline], at_least: int
 ) -> list[_Offline]:
     return [
         group
         for group in groups
-        if len(group.terms) <= MOST_TERMS
-        and sum(vocabulary[group.dimension][term] for term in group.terms) >= at_least
+        if len(group.terms) <= MOST_TERMS and _total(vocabulary, group) >= at_least
     ]
 
 
+def _total(vocabulary: Vocabulary, group: _Offline) -> int:
+    return sum(vocabulary[group.dimension][term] for term in group.terms)
+
+
 def _settled(
-    vocabulary: Vocabulary,
-    grouping: Grouping,
-    groups: Sequence[_Offline],
-    asked: Sequence[_Offline],
-    settler: Settler,
-    encoder: Callable[[], Encoder] | None,
-    on_answer: Callable[[], None],
+    questions: Mapping[_Offline, Question], settler: Settler, progress: Progress
 ) -> dict[_Offline, Settled]:
-    questions = _questions(vocabulary, grouping, groups, asked, settler, encoder)
-    for question in questions.values():
-        if _is_alone(question) and settler.asker is not None and settler.open([question]):
+    alone = [question for question in questions.values() if _is_alone(question)]
+    if settler.asker is not None:
+        for question in settler.open(alone):
             # Kept, so that the encoder need not find out again that nothing is like it.
             settler.keep(question, Answer(ALONE, "nothing to decide"))
-    found = settler.settle(list(questions.values()), faults_of, on_answer=on_answer)
+    number = 0 if settler.asker is None else len(settler.open(list(questions.values())))
+    watch = progress if number else Silent()
+    with shown(watch, "canonicalise", number, "groups put to the language model"):
+        found = settler.settle(
+            list(questions.values()), faults_of, on_answer=lambda: watch.advance(1, 0)
+        )
     return dict(zip(questions, found, strict=True))
 
 
@@ -193,6 +220,7 @@ def _questions(
             place = {group: number for number, group in enumerate(mine)}
             beside = shown_beside(
                 name, [g.terms for g in mine], [g.name for g in mine],
+                [_total(vocabulary, g) for g in mine],
                 [place[g] for g in missing], encoder if grouping.method == CLUSTER else None,
                 MOST_SHOWN,
             )  # fmt: skip

@@ -1,7 +1,8 @@
 """Which other groups a language model is shown beside one: those that are most alike.
 
-With vectors of the encoder, the nearest means; without, those that share most three-letter runs.
-What the packaged table keeps apart is not shown.
+With vectors of the encoder, the nearest means down to a likeness. Without, those that share most
+three-letter runs, then the most frequent: synonyms need not share a letter. What the packaged table
+keeps apart is not shown.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from contextbias.canonicalise.encoder import Encoder
 from contextbias.canonicalise.llm_join import are_apart, classes_of
 
 _LOWEST_COSINE = 0.3
-_LOWEST_OVERLAP = 0.2
 _RUN = 3
 
 Likeness = NDArray[np.float64]
@@ -26,6 +26,7 @@ def shown_beside(
     dimension: str,
     groups: Sequence[Sequence[str]],
     names: Sequence[str],
+    totals: Sequence[int],
     asked: Sequence[int],
     encoder: Callable[[], Encoder] | None,
     most: int,
@@ -36,23 +37,25 @@ def shown_beside(
         dimension: Of all groups.
         groups: Terms of each group.
         names: Name of each group.
+        totals: How often each group was given.
         asked: Places of the groups that are asked about.
         encoder: Makes the encoder; None to compare spellings.
         most: At most so many.
 
     Returns:
-        For each of `asked`, the most alike first; equally alike ones by the alphabet.
+        For each of `asked`, the most alike first; equally alike ones by how often
+        they were given, then by the alphabet.
     """
     classes = classes_of(dimension, groups)
     if encoder is None:
-        like, lowest = _by_spelling(names, asked), _LOWEST_OVERLAP
+        like, lowest = _by_spelling(names, asked), 0.0
     else:
         like, lowest = _by_vectors(encoder(), groups, asked), _LOWEST_COSINE
     found = []
     for row, place in zip(like, asked, strict=True):
         order = sorted(
             (other for other in np.flatnonzero(row >= lowest).tolist() if other != place),
-            key=lambda other: (-round(float(row[other]), 6), names[other]),
+            key=lambda other: (-round(float(row[other]), 6), -totals[other], names[other]),
         )
         fitting = (names[o] for o in order if not are_apart(classes[place], classes[o]))
         found.append([name for name, _ in zip(fitting, range(most), strict=False)])

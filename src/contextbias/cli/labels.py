@@ -22,12 +22,36 @@ Diff = Annotated[
         show_default=False,
     ),
 ]
+ByModel = Annotated[
+    bool,
+    typer.Option(
+        "--model",
+        help="Print only the terms to which a language model gave another label than the offline "
+        "grouping, with its snapshot, the date and the hash of its answer.",
+    ),
+]
+Offline = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-offline",
+        metavar="FILE",
+        help="Write the mapping as it would be without the language model, for "
+        "`contextbias specifications --mapping FILE`.",
+        show_default=False,
+    ),
+]
 Every = Annotated[
     bool, typer.Option("--all", help="Also terms that are their own label, alone under it.")
 ]
 
 
-def labels(study: StudyFolder, other: Diff = None, every: Every = False) -> None:
+def labels(
+    study: StudyFolder,
+    other: Diff = None,
+    by_model: ByModel = False,
+    offline: Offline = None,
+    every: Every = False,
+) -> None:
     """Show what canonicalise made of the terms of open vocabularies, as CSV.
 
     One row a term: its dimension, its label, and the rule that gave it that label. By default only
@@ -45,6 +69,16 @@ def labels(study: StudyFolder, other: Diff = None, every: Every = False) -> None
         for change in changes(mapping, _mapping_in(other)):
             write((change.dimension, change.term, change.before, change.after))
         return
+    if by_model or offline is not None:
+        _check_is_by_model(study, mapping)
+    if offline is not None:
+        _write_offline(mapping, offline)
+        return
+    if by_model:
+        write(("dimension", "term", "offline", "label", "model", "date", "answer"))
+        for row in _by_model(mapping):
+            write(row)
+        return
     write(("dimension", "label", "term", "rule"))
     for row in _rows(mapping, every=every):
         write(row)
@@ -59,6 +93,38 @@ def _rows(mapping: LabelMapping, *, every: bool) -> list[tuple[str, str, str, st
             if every or label in shared:
                 spelling = "spelling" if term != label else ""
                 rows.append((name, label, term, rules.get(term, spelling)))
+    return sorted(rows)
+
+
+def _check_is_by_model(study: Path, mapping: LabelMapping) -> None:
+    from contextbias.errors import InputError
+
+    if not mapping.decisions:
+        raise InputError(
+            f"no language model took part in the labels of {study}",
+            'write mapping = "model" under [canonicalise], and run the canonicalise stage',
+        )
+
+
+def _write_offline(mapping: LabelMapping, path: Path) -> None:
+    from contextbias.canonicalise.llm import offline_labels
+    from contextbias.files import write_atomic
+
+    write_atomic(path, offline_labels(mapping).to_json())
+    typer.echo(f"the mapping without the language model is in {path}", err=True)
+
+
+def _by_model(mapping: LabelMapping) -> list[tuple[str, ...]]:
+    """Terms whose label is not the offline one; a merge is by the decisions of two groups."""
+    rows = []
+    for decision in mapping.decisions:
+        labels = mapping.labels[decision["dimension"]]
+        by = (decision.get("model", ""), decision.get("date", ""), decision.get("answer", ""))
+        rows += [
+            (decision["dimension"], term, decision["offline"], labels[term], *by)
+            for term in decision["terms"]
+            if labels[term] != decision["offline"]
+        ]
     return sorted(rows)
 
 

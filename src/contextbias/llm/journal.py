@@ -67,12 +67,13 @@ class Journal:
         """Number of answers."""
         return len(self._kept)
 
-    def tokens(self) -> dict[str, int]:
-        """Tokens of all answers in the file, by kind."""
+    def tokens(self, model: str | None = None) -> dict[str, int]:
+        """Tokens of all answers in the file, by kind; or of those that were asked of `model`."""
         total: dict[str, int] = {}
         for kept in self._kept.values():
-            for kind, number in kept.answer.usage.items():
-                total[kind] = total.get(kind, 0) + number
+            if model is None or kept.settings.get("model") == model:
+                for kind, number in kept.answer.usage.items():
+                    total[kind] = total.get(kind, 0) + number
         return total
 
     def keep(

@@ -75,7 +75,6 @@ class Settler:
         Args:
             questions: Of equal ones only the first is asked.
             check: Says what is wrong with an answer.
-            on_answer: Called after each answer that came.
 
         Returns:
             One for each of the distinct questions, in their order.
@@ -87,7 +86,7 @@ class Settler:
         passing = self._ask(distinct, on_answer)
         first = [self._settled(question, check, passing) for question in distinct]
         faulty = {s.question.key: _repair(s) for s in first if s.status == INVALID}
-        passing |= self._ask(list(faulty.values()), on_answer)
+        passing |= self._ask(list(faulty.values()), lambda: None)
         return [
             self._second(settled, faulty[settled.question.key], check, passing)
             if settled.question.key in faulty

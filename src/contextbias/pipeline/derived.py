@@ -38,7 +38,7 @@ def canonicalise(wanted: Wanted, options: Options) -> Done:
     readings = wanted.readings(images)
     if not readings and not study.counts()["frequencies"]:
         raise InputError(f"{study.root} has no reading", "run the extract stage first")
-    mapping = mapping_of(study, readings, options.progress.say)
+    mapping = mapping_of(study, readings, options.progress)
     counted = _label_counts(study, mapping)
     fingerprint = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
     if study.fingerprint("attributes") == fingerprint:

@@ -1,4 +1,4 @@
-"""Which mapping a study's labels come from: by spelling, grouped, or a file."""
+"""Which mapping a study's labels come from: by spelling, grouped, a language model, or a file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import unreadable
+from contextbias.pipeline.model_labels import MODEL, asked_mapping, kept_mapping
+from contextbias.progress import Progress
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, Study
 from contextbias.tables import ReadingRow
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
 _SHOWN_CHANGES = 5
 
 
-def mapping_of(
-    study: Study, readings: Sequence[ReadingRow], say: Callable[[str], None]
-) -> LabelMapping:
+def mapping_of(study: Study, readings: Sequence[ReadingRow], progress: Progress) -> LabelMapping:
     """The mapping that study.toml asks for.
 
     Terms are grouped anew only when there are others, or other settings, than those of the mapping
@@ -31,16 +31,19 @@ def mapping_of(
     Raises:
         ConfigError: It names a file that is not there.
         InputError: A file of mappings or overrides is wrong.
-        MissingPart: ``cluster``, and the encoder's weights or onnxruntime are missing.
+        MissingPart: The encoder's weights or onnxruntime are missing; or a language model's key.
+        Incomplete: The language model's budget is spent; what it answered is kept.
     """
     from contextbias.canonicalise import group_labels, vocabulary_of
 
-    grouping = _grouping(study)
+    grouping, say = _grouping(study), progress.say
     if grouping is None:
         return _ungrouped(study, readings)
     vocabulary = vocabulary_of(readings, study.frequencies())
     number = sum(len(terms) for terms in vocabulary.values())
     encoder = cache(lambda: _encoder(number, say))
+    if study.config.canonicalise.mapping == MODEL:
+        return asked_mapping(study, vocabulary, grouping, encoder, _last(study), progress)
     return group_labels(vocabulary, grouping, encoder, known=_last(study))
 
 
@@ -52,9 +55,12 @@ def known_mapping(study: Study, readings: Sequence[ReadingRow]) -> LabelMapping 
     if grouping is None:
         return _ungrouped(study, readings)
     vocabulary, last = vocabulary_of(readings, study.frequencies()), _last(study)
-    if last is None or last.made != grouping.made(vocabulary):
+    made = {} if last is None else {key: last.made.get(key) for key in grouping.made(vocabulary)}
+    if last is None or made != grouping.made(vocabulary):
         return None
-    return group_labels(vocabulary, grouping, known=last)
+    if study.config.canonicalise.mapping == MODEL:
+        return kept_mapping(study, vocabulary, grouping, last) if last.decisions else None
+    return None if last.decisions else group_labels(vocabulary, grouping, known=last)
 
 
 def say_changes(study: Study, mapping: LabelMapping, say: Callable[[str], None]) -> None:
@@ -83,7 +89,7 @@ def _grouping(study: Study) -> Grouping | None:
     from contextbias.canonicalise.encoder import encoder_name
 
     section = study.config.canonicalise
-    if section.mapping not in (TABLE, CLUSTER):
+    if section.mapping not in (TABLE, CLUSTER, MODEL):
         return None
     overrides = {}
     if section.overrides is not None:
@@ -93,7 +99,7 @@ def _grouping(study: Study) -> Grouping | None:
         except OSError as error:
             raise unreadable(path, error) from None
     return Grouping(
-        method=section.mapping,
+        method=section.groups if section.mapping == MODEL else section.mapping,
         threshold=section.threshold,
         overrides=overrides,
         encoder=encoder_name(),

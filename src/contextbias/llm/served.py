@@ -1,0 +1,182 @@
+"""A language model behind an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from contextbias.errors import ConfigError
+from contextbias.forecast import Forecast
+from contextbias.llm.question import INVALID, OK, Answer, Question
+from contextbias.llm.settle import estimated_tokens
+from contextbias.providers import (
+    Budget,
+    BudgetOptions,
+    Connection,
+    ConnectionOptions,
+    Line,
+    ModelProfile,
+    Pacing,
+    PacingOptions,
+    Params,
+    Price,
+    Reply,
+    Usage,
+    complete,
+    exchange,
+    lint_schema,
+    price,
+    profile,
+    require_price,
+)
+from contextbias.providers.connection import OPENAI
+
+_ANSWER_SHARE = 0.5
+"""Of the tokens that an answer may have, how many one is expected to have."""
+
+
+class ServedOptions(ConnectionOptions, PacingOptions, BudgetOptions):
+    """Options of a language model that answers in text."""
+
+    model: str = Field(min_length=1)
+    """Name of the model, as the server knows it: ``gpt-5-mini``, or a dated snapshot of it."""
+    reasoning_effort: str | None = None
+    """``minimal``, ``low``, ``medium``, ``high``, as the model has it; None: the profile's."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """None: the server's default. Models that reason refuse one."""
+    seed: int | None = None
+    """For servers that know one."""
+    reasoning_tokens: int = Field(default=4000, ge=0)
+    """Room for hidden reasoning in the limit of an answer, with models that reason."""
+    structured: str | None = None
+    """How JSON is asked for: ``json_schema``, ``json_object_schema`` (llama-cpp-python),
+    ``json_object`` or ``none``; None: the profile's. Answers are checked in any case."""
+
+
+class ServedModel:
+    """Asks through `contextbias.providers`.
+
+    Args:
+        options: As `ServedOptions` has them.
+        where: What has the options, for messages: ``[canonicalise.model]``.
+        spent: Tokens that earlier runs used, by kind.
+
+    Raises:
+        ConfigError: An option is unknown, has a wrong value, or the model refuses it.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        *,
+        where: str,
+        spent: Mapping[str, int] | None = None,
+    ) -> None:
+        if "model" not in options:
+            raise ConfigError(f"{where} names no model", 'write model = "gpt-5-mini", for one')
+        self.options = ServedOptions.parse(dict(options), backend=where)
+        self._spent = Usage.from_json(spent or {})
+        if self.options.temperature is not None and not self.profile.temperature:
+            raise ConfigError(
+                f"{where}: {self.options.model} takes no temperature", "leave temperature out"
+            )
+        require_price(self.options.budget, self.price, self.options.model)
+
+    @cached_property
+    def profile(self) -> ModelProfile:
+        """What the model allows."""
+        return profile(self.options.model, structured=self.options.structured)
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What it costs; None where that is not known."""
+        return price(self.options.model, self.options)
+
+    def settings(self) -> dict[str, Any]:
+        """Model and parameters, and the address where it is not OpenAI's."""
+        options = self.options
+        given: dict[str, Any] = {
+            "model": options.model,
+            "reasoning_effort": options.reasoning_effort or self.profile.effort,
+            "temperature": options.temperature,
+            "seed": options.seed,
+            "base_url": None if options.base_url == OPENAI else options.base_url,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def ask(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Answer]]:
+        """See `Asker`."""
+        for schema in {question.name: question.schema for question in questions}.values():
+            lint_schema(schema, self.profile)
+        for question, reply in exchange(
+            questions,
+            self._call,
+            connection=Connection.of(self.options),
+            pacing=Pacing.of(self.options),
+            budget=self._budget(questions),
+            total=len(questions),
+        ):
+            yield question, _answer_of(reply)
+
+    def forecast(self, questions: Sequence[Question]) -> Forecast:
+        """What asking is expected to take; repairs not counted."""
+        sent = estimated_tokens(questions)
+        received = int(_ANSWER_SHARE * sum(self._limit(question) for question in questions))
+        usage = Usage(input=sent, output=received)
+        notes = []
+        if self.price is None and not Connection.of(self.options).is_local:
+            notes.append(f"the price of {self.options.model} is not known")
+        if self.profile.shutdown is not None:
+            notes.append(f"{self.options.model} is to be turned off on {self.profile.shutdown}")
+        return Forecast(
+            calls=len(questions),
+            tokens_in=sent,
+            tokens_out=received,
+            money=None if self.price is None else self.price.of(usage),
+            basis="about 4 letters a token; answers half as long as they may be",
+            notes=tuple(notes),
+        )
+
+    async def _call(self, line: Line, question: Question) -> Reply:
+        options = self.options
+        params = Params(
+            max_tokens=self._limit(question),
+            reasoning_effort=options.reasoning_effort,
+            temperature=options.temperature,
+            seed=options.seed,
+        )
+        tokens = estimated_tokens([question]) + _ANSWER_SHARE * self._limit(question)
+        return await complete(
+            line, question.messages, question.schema, self.profile, params, tokens=tokens
+        )
+
+    def _limit(self, question: Question) -> int:
+        room = self.options.reasoning_tokens if self.profile.efforts else 0
+        return question.max_tokens + room
+
+    def _budget(self, questions: Sequence[Question]) -> Budget | None:
+        if self.price is None:
+            return None
+        expected = self.forecast(questions).money or 0.0
+        return Budget(
+            self.options.budget,
+            self.price.cost,
+            spent=self.price.of(self._spent),
+            expected=expected / max(1, len(questions)),
+        )
+
+
+def _answer_of(reply: Reply) -> Answer:
+    """A reply, as it is kept. An empty answer is one that can be repaired."""
+    is_answer = reply.status in (OK, INVALID)
+    text = (reply.text if is_answer else reply.reason or reply.text) or ""
+    return Answer(
+        status=OK if is_answer else reply.status,
+        text=text,
+        model=reply.model or "",
+        usage=reply.usage.as_json(),
+        request=reply.request_id or "",
+    )
