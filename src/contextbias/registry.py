@@ -24,7 +24,10 @@ class Entry:
     """Name of the extra, if it needs more than the core."""
 
 
-GENERATORS = {"simulated": Entry("contextbias.generate.simulated:SimulatedGenerator")}
+GENERATORS = {
+    "simulated": Entry("contextbias.generate.simulated:SimulatedGenerator"),
+    "diffusers": Entry("contextbias.generate.diffusers:DiffusersGenerator", extra="diffusers"),
+}
 """Built-in generators. ``folder`` brings in existing images and is known to the pipeline."""
 
 READERS = {

@@ -1,0 +1,223 @@
+"""A pipeline loaded as the recipe says: dtype, device, fewer bits, offload, compilation."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from contextbias.errors import ConfigError, Incomplete, MissingPart
+from contextbias.generate.diffusers.hub import Source, identity
+from contextbias.generate.diffusers.options import DiffusersOptions
+from contextbias.generate.diffusers.profiles import GENERIC, Profile, of_signature, pipeline_class
+from contextbias.generate.diffusers.recipe import Recipe, recipe
+
+_DENOISERS = ("transformer", "unet")
+_LARGE = 1_000_000_000  # parameters from which a text encoder is quantised as well
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A pipeline that is ready to draw."""
+
+    pipeline: Any
+    """Of diffusers."""
+    recipe: Recipe
+    """Completed by the pipeline's signature where the profile is generic."""
+    device: str
+    """``cuda``, ``mps`` or ``cpu``."""
+    folder: Path
+    """Its files."""
+    facts: dict[str, Any]
+    """Provenance that all its images share."""
+
+    @property
+    def denoiser(self) -> Any:
+        """The UNet or transformer."""
+        return _denoiser(self.pipeline)
+
+
+def complete(options: DiffusersOptions, profile: Profile, folder: Path) -> Recipe:
+    """The recipe, checked against the pipeline's signature where the profile is generic.
+
+    Raises:
+        ConfigError: An option has no effect with this pipeline, or is unknown to it.
+        MissingPart: This version of diffusers has no such pipeline.
+    """
+    if profile.name != GENERIC:
+        return recipe(options, profile)
+    kind = _class(folder)
+    parameters = inspect.signature(kind.__call__).parameters
+    if "prompt" not in parameters:
+        raise ConfigError(f"{kind.__name__} draws without a prompt", "name a text-to-image model")
+    return recipe(options, of_signature(profile, parameters))
+
+
+def load(options: DiffusersOptions, profile: Profile, source: Source) -> Loaded:
+    """Load the pipeline, fetching it first if need be.
+
+    Raises:
+        ConfigError: An option cannot be had here.
+        MissingPart: Weights or a package are not there.
+        Incomplete: It does not fit into the memory.
+    """
+    import torch
+
+    quiet()
+    folder = source.folder()
+    made = complete(options, profile, folder)
+    device = device_of(options.device)
+    try:
+        pipeline = _from_pretrained(options, made, source, folder)
+        _place(pipeline, options, made, device)
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise Incomplete(
+            f"{made.profile.title} does not fit into the memory of this {device} ({error})",
+            'take offload = "model" or a quantization, or a smaller model',
+        ) from None
+    from contextbias.generate.diffusers.facts import facts
+
+    shared = {**identity(source, folder), **facts(pipeline, made, options, device)}
+    return Loaded(pipeline, made, device, folder, shared)
+
+
+def device_of(asked: str) -> str:
+    """The device to run on.
+
+    Raises:
+        ConfigError: The one that was asked for is not there.
+    """
+    import torch
+
+    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+    if asked == "auto":
+        return next((name for name, is_there in there.items() if is_there()), "cpu")
+    if asked in there and not there[asked]():
+        raise ConfigError(f"device = {asked!r} is not here", 'take "auto", or see `nvidia-smi`')
+    return asked
+
+
+def quiet() -> None:
+    """No progress bars and hints of the libraries: what matters is told by errors and notes."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    import diffusers
+
+    diffusers.utils.logging.disable_progress_bar()
+    diffusers.utils.logging.set_verbosity_error()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
+def _class(folder: Path) -> Any:
+    import diffusers
+
+    name = pipeline_class(folder)
+    try:
+        return getattr(diffusers, name)
+    except AttributeError:
+        raise MissingPart(
+            f"diffusers {diffusers.__version__} has no {name}", "pip install -U diffusers"
+        ) from None
+
+
+def _from_pretrained(options: DiffusersOptions, made: Recipe, source: Source, folder: Path) -> Any:
+    import torch
+    from diffusers import DiffusionPipeline
+
+    given: dict[str, Any] = {"dtype": getattr(torch, made.dtype), "variant": source.variant}
+    if made.profile.family == "sdxl":
+        # Left to itself it adds the watermark wherever the package happens to be installed.
+        given["add_watermarker"] = options.watermark
+    if options.quantization.startswith("bnb"):
+        given["quantization_config"] = _bitsandbytes(options.quantization, made.dtype, folder)
+    with _told(options, folder):
+        return DiffusionPipeline.from_pretrained(str(folder), **given)
+
+
+@contextmanager
+def _told(options: DiffusersOptions, folder: Path) -> Iterator[None]:
+    """Turn what can go wrong with files and packages into errors that say what to do."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError, MissingPart):
+        raise
+    except ImportError as error:
+        problem = f"model = {options.model!r} needs a package that is not installed ({error})"
+        raise MissingPart(problem, "install it") from None
+    except (OSError, ValueError, KeyError, AttributeError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "out of memory" in str(error).lower():
+            raise MemoryError(str(error)) from None
+        raise MissingPart(
+            f"the pipeline in {folder} cannot be loaded ({type(error).__name__}: {error})",
+            "fetch or save it anew",
+        ) from None
+
+
+def _bitsandbytes(quantization: str, dtype: str, folder: Path) -> Any:
+    from importlib.util import find_spec
+
+    if find_spec("bitsandbytes") is None:
+        raise MissingPart(
+            f"quantization = {quantization!r} needs the package bitsandbytes",
+            'pip install bitsandbytes, or take quantization = "fp8"',
+        )
+    import torch
+    from diffusers import PipelineQuantizationConfig
+
+    bits = quantization.removeprefix("bnb-").removesuffix("bit")
+    given: dict[str, Any] = {f"load_in_{bits}bit": True}
+    if bits == "4":
+        given |= {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": getattr(torch, dtype)}
+    parts = [name for name in (*_DENOISERS, *_large_encoders(folder)) if (folder / name).is_dir()]
+    return PipelineQuantizationConfig(
+        quant_backend=f"bitsandbytes_{bits}bit", quant_kwargs=given, components_to_quantize=parts
+    )
+
+
+def _large_encoders(folder: Path) -> list[str]:
+    """Text encoders of more than a thousand million parameters, judged by their files."""
+    return [
+        path.name
+        for path in sorted(folder.glob("text_encoder*"))
+        if sum(file.stat().st_size for file in path.glob("*.safetensors")) > 2 * _LARGE
+    ]
+
+
+def _place(pipeline: Any, options: DiffusersOptions, made: Recipe, device: str) -> None:
+    import torch
+
+    pipeline.set_progress_bar_config(disable=True)
+    if hasattr(pipeline, "upcast_vae"):
+        # What it does itself, without its warning at every call.
+        pipeline.upcast_vae = lambda: pipeline.vae.to(dtype=torch.float32)
+    if options.quantization == "fp8":
+        _denoiser(pipeline).enable_layerwise_casting(
+            storage_dtype=torch.float8_e4m3fn, compute_dtype=getattr(torch, made.dtype)
+        )
+    if options.offload != "none" and device == "cpu":
+        raise ConfigError(
+            f"offload = {options.offload!r} has no effect without a GPU", "leave it out"
+        )
+    if options.offload == "model":
+        pipeline.enable_model_cpu_offload(device=device)
+    elif options.offload == "sequential":
+        pipeline.enable_sequential_cpu_offload(device=device)
+    else:
+        pipeline.to(device)
+    if device != "cpu" and hasattr(getattr(pipeline, "vae", None), "enable_slicing"):
+        pipeline.vae.enable_slicing()  # decodes one by one: the peak of memory is there
+    if options.compile:
+        _denoiser(pipeline).compile()
+
+
+def _denoiser(pipeline: Any) -> Any:
+    found = [part for name in _DENOISERS if (part := getattr(pipeline, name, None)) is not None]
+    return found[0] if found else None
