@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from contextbias.measure.facts import READ, Sums, sum_facts
-from contextbias.measure.facts import Integers as Integers
 from contextbias.measure.facts import Readable as Readable
 from contextbias.measure.frequencies import sum_label_counts
+from contextbias.measure.keys import Integers as Integers
 from contextbias.measure.released import released_sums
 from contextbias.schema import DIMENSIONS
 from contextbias.tables import CONDITIONS
@@ -291,15 +291,14 @@ def _dimensions(
 ) -> Iterator[DimensionCounts]:
     """Dimensions of one generator with an image read; `span` are its prompts."""
     x, answers = (_rows_of(table, span) for table in (sums.x, sums.answers))
-    for name, shown, answer in zip(_NAMES, x, answers, strict=True):
-        read = answer[:, 2] == READ
+    for name, shown, (answered, _, reason, images) in zip(_NAMES, x, answers, strict=True):
+        read = reason == READ
         if not read.any():
             continue
         n, missing = (
-            np.bincount(answer[w, 0], answer[w, 3], len(span)).astype(np.int64)
-            for w in (read, ~read)
+            np.bincount(answered[w], images[w], len(span)).astype(np.int64) for w in (read, ~read)
         )
-        prompt, _, word, count = shown.T
+        prompt, _, word, count = shown
         words, label = np.unique(word, return_inverse=True)
         cell = (axis.role[prompt] * len(CONDITIONS) + axis.condition[prompt]) * len(words) + label
         table = np.bincount(cell, count, roles * len(CONDITIONS) * len(words)).astype(np.int64)
@@ -316,11 +315,14 @@ def _dimensions(
 
 
 def _rows_of(table: Integers, span: range) -> list[Integers]:
-    """Rows of some prompts, numbered from 0; one table a dimension."""
+    """Rows of some prompts, numbered from 0; one table a dimension, shape (4, rows)."""
     start, stop = np.searchsorted(table[:, 0], [span.start, span.stop])
-    rows = table[start:stop] - [span.start, 0, 0, 0]
-    rows = rows[np.argsort(rows[:, 1], kind="stable")]
-    return np.split(rows, np.searchsorted(rows[:, 1], np.arange(1, len(_NAMES))))
+    rows = table[start:stop].T
+    # Few dimensions: as bytes they are put in order by counting.
+    order = np.argsort(rows[1].astype(np.uint8), kind="stable")
+    parted = np.stack([row[order] for row in rows])
+    parted[0] -= span.start
+    return np.split(parted, np.searchsorted(parted[1], np.arange(1, len(_NAMES))), axis=1)
 
 
 def _by_cell(axis: Prompts, values: Integers, roles: int) -> Integers:

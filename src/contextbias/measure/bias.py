@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from contextbias.measure.arrays import ReaderCounts
+from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts
+from contextbias.measure.caveats import DEGENERATE
 from contextbias.measure.intensity import (
     EQUAL,
     Floats,
@@ -103,32 +104,35 @@ def _replaced(found: Sequence[Intensity], without: Sequence[Intensity]) -> Itera
 
 def _role_rows(counts: ReaderCounts, by_role: ByRole, run: Run) -> pl.DataFrame:
     """``bi_role`` of each role, at the support at which its conditions are compared."""
-    parts = [pl.DataFrame(schema=_ROLE_ROWS)]
-    for of in counts.dimensions:
-        if not of.labels:
-            continue
-        present = counts.images[of.generator].sum(axis=0) > 0
-        values = by_role[of.generator, of.dimension]["bi_role", EQUAL]
-        role, condition = np.nonzero(np.isfinite(values))
-        columns = {
-            "role": np.array(counts.roles, dtype=object)[role],
-            "condition": np.array(CONDITIONS, dtype=object)[condition],
-            "point": values[role, condition],
-            "n": role_support(of, present)[role],
-            "n_missing": of.missing[role, condition],
-            "generator": of.generator,
-            "cohort": of.cohort,
-            "dimension": of.dimension,
-            "note": "degenerate" if len(of.labels) == 1 else None,
-        }
-        parts.append(pl.DataFrame(columns, schema=_ROLE_ROWS))
-    rows = pl.concat(parts).with_columns(estimand=pl.lit("bi_role"))
+    asked = [of for of in counts.dimensions if of.labels]
+    parts = [_role_values(counts, of, by_role) for of in asked]
+    if not parts:
+        return estimate_frame([])
+    numbers = [np.concatenate([part[i] for part in parts]) for i in range(len(parts[0]))]
+    which = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    words: dict[str, list[str | None]] = {
+        "generator": [of.generator for of in asked],
+        "cohort": [of.cohort for of in asked],
+        "dimension": [of.dimension for of in asked],
+        "note": [DEGENERATE if len(of.labels) == 1 else None for of in asked],
+    }
+    columns = {name: pl.Series(each, dtype=pl.String).gather(which) for name, each in words.items()}
+    columns["role"] = pl.Series(counts.roles, dtype=pl.String).gather(numbers[0])
+    columns["condition"] = pl.Series(CONDITIONS).gather(numbers[1])
+    columns |= {
+        name: pl.Series(values)
+        for name, values in zip(("point", "n", "n_missing"), numbers[2:], strict=True)
+    }
+    rows = pl.DataFrame(columns).with_columns(estimand=pl.lit("bi_role"))
     return run.frame(rows, support=EQUAL)
 
 
-_ROLE_ROWS = {
-    **dict.fromkeys(["role", "condition"], pl.String),
-    "point": pl.Float64,
-    **dict.fromkeys(["n", "n_missing"], pl.Int64),
-    **dict.fromkeys(["generator", "cohort", "dimension", "note"], pl.String),
-}
+def _role_values(
+    counts: ReaderCounts, of: DimensionCounts, by_role: ByRole
+) -> tuple[Integers, Integers, Floats, Integers, Integers]:
+    """Role, condition, Bias Intensity, mentions compared at, and images missing."""
+    present = counts.images[of.generator].sum(axis=0) > 0
+    values = by_role[of.generator, of.dimension]["bi_role", EQUAL]
+    role, condition = np.nonzero(np.isfinite(values))
+    at = role, condition
+    return *at, values[at], role_support(of, present)[role], of.missing[at]

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from contextbias.measure.arrays import DimensionCounts, ReaderCounts
 from contextbias.measure.caveats import DEGENERATE, joined, left_out
-from contextbias.measure.facts import Integers
 from contextbias.measure.intensity import CONTRASTS, SLOTS, Floats
+from contextbias.measure.keys import Integers
 from contextbias.measure.levels import MEAN, OVERALL
 from contextbias.measure.rows import Run, Settings, estimate_frame
 from contextbias.stats.bounds import Bounds, entropy_bounds, proportion_bounds, range_bounds

@@ -90,15 +90,22 @@ def average_notes(
         fewer[at] = part.defined & (part.left_out > 0)
         single[at] = part.defined & (part.roles == 1)
     degenerate = DEGENERATE if all(part.degenerate for part in parts) else None
-    found = []
+    found: list[str | None] = []
+    known: dict[bytes, str | None] = {}
     for slot in range(shape[2]):
         table = defined[:, :, slot], fewer[:, :, slot], single[:, :, slot]
+        # Most slots of most averages are alike.
+        alike = b"".join(each.tobytes() for each in table)
+        if alike in known:
+            found.append(known[alike])
+            continue
         if level == "dimension":
             words = [degenerate, *_of_generators(*table)]
         else:
             lost = _cohorts_missing(table[0], [cohorts[name] for name in names])
             words = [lost if level == "all" else None, *_of_dimensions(*table)]
-        found.append(joined(*words))
+        known[alike] = joined(*words)
+        found.append(known[alike])
     return tuple(found)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 
 from contextbias.measure.arrays import DimensionCounts, PromptCounts, ReaderCounts
 from contextbias.measure.cells import EFFECT_COLUMNS, EFFECT_DF
@@ -76,12 +76,12 @@ def design_effects(counts: ReaderCounts) -> Iterator[DesignEffects]:
 
 def _hits_by_cluster(
     prompts: PromptCounts, place: IntArray, clusters: int, supported: BoolArray
-) -> csr_array:
-    """Hits by cluster and label, of the labels that their role has support for."""
+) -> coo_array:
+    """Hits by cluster and label, of the labels that their role has support for; not added up."""
     table = prompts.x.tocoo()
     kept = supported[prompts.role[table.row], table.col]
     where = (place[table.row[kept]], table.col[kept])
-    return csr_array((table.data[kept].astype(np.float64), where), (clusters, table.shape[1]))
+    return coo_array((table.data[kept], where), (clusters, table.shape[1]))
 
 
 def with_design_effects(table: pl.DataFrame, counts: ReaderCounts) -> pl.DataFrame:

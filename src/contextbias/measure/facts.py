@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
@@ -22,10 +22,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.errors import InputError
+from contextbias.measure.keys import BITS, Counted, Integers, Table, counted, distinct, low, packed
 from contextbias.schema import CODEBOOK_VERSION, DIMENSIONS, UNKNOWN
 from contextbias.tables import CONDITIONS, EMPTY_LIST
 
-Integers = NDArray[np.int64]
 Readable = Mapping[str, tuple[str, ...] | None]
 """Dimension -> the labels that a reader can tell apart (None: all); see tables.ReaderRow."""
 
@@ -41,9 +41,6 @@ _COLUMNS = (
     "image_id", *PROMPT_KEYS, "reader", "person", "dimension", "label", "missing_reason",
 )  # fmt: skip
 _NAMES = tuple(DIMENSIONS)
-# Bits of a key; 63 in all.
-_BITS = {"prompt": 26, "reader": 6, "dimension": 7, "last": 24}
-_LAST = (1 << _BITS["last"]) - 1
 READ = 0
 """Reason number of an answer."""
 _NOT_READABLE = "not_readable"
@@ -143,14 +140,30 @@ class _Numbers:
 
     def of(self, words: pl.Series) -> Integers:
         """Number of each word; -1 for null."""
+        there = words.is_not_null()
+        told = words if there.all() else words.filter(there)
+        if told.is_empty():
+            return np.full(len(words), -1, dtype=np.int64)
+        # Looking words up takes long: nulls, and a column of one word, are left out of it.
+        same = bool((told == told[0]).all())
+        numbers = self._numbers([told[0]]).repeat(len(told)) if same else self._looked_up(told)
+        if len(told) == len(words):
+            return numbers
+        found = np.full(len(words), -1, dtype=np.int64)
+        found[there.to_numpy()] = numbers
+        return found
+
+    def _looked_up(self, words: pl.Series) -> Integers:
         coded = words.cast(pl.Categorical)
-        physical = coded.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-        used = coded.drop_nulls().unique()
-        table = np.full(int(physical.max(initial=-1)) + 2, -1, dtype=np.int64)
-        with self.lock:
-            for place, word in zip(used.to_physical(), used.cast(pl.String), strict=True):
-                table[place] = self.known.setdefault(word, len(self.known))
+        physical = coded.to_physical().to_numpy()
+        used = coded.unique()
+        table = np.empty(int(physical.max()) + 1, dtype=np.int64)
+        table[used.to_physical().to_numpy()] = self._numbers(used.cast(pl.String))
         return np.asarray(table[physical])
+
+    def _numbers(self, words: Iterable[str]) -> Integers:
+        with self.lock:
+            return np.array([self.known.setdefault(word, len(self.known)) for word in words])
 
 
 class _Pass:
@@ -163,9 +176,9 @@ class _Pass:
         self._prompts: dict[tuple[str, ...], int] = {}
         self._readers, self._labels, self._reasons = _Numbers(), _Numbers(), _Numbers()
         self._hashes: list[NDArray[np.uint64]] = []
-        self._x: list[tuple[Integers, Integers]] = []
-        self._answers: list[tuple[Integers, Integers]] = []
-        self._images: list[tuple[Integers, Integers]] = []
+        self._x: list[Counted] = []
+        self._answers: list[Counted] = []
+        self._images: list[Counted] = []
 
     def add(self, batch: pl.DataFrame) -> None:
         """Add a batch of whole images."""
@@ -175,9 +188,9 @@ class _Pass:
         label = self._labels.of(batch["label"])
         reason = self._reason_numbers(batch["missing_reason"], label, reader, dimension)
         person = batch["person"].fill_null(-1).to_numpy()
-        seen, _ = _distinct((image << _BITS["reader"]) + reader)
-        places, readers = seen >> _BITS["reader"], seen & ((1 << _BITS["reader"]) - 1)
-        self._images.append(_counted(_key([prompt[places], readers, 0 * readers, 0 * readers])))
+        seen, _ = distinct((image << BITS["reader"]) + reader)
+        places, readers = seen >> BITS["reader"], low(seen, "reader")
+        self._images.append(counted(packed([prompt[places], readers, 0 * readers, 0 * readers])))
         order = _answer_order(image, reader, dimension, person)
         if self._people == "primary":
             order = order[person[order] <= 0]
@@ -203,10 +216,10 @@ class _Pass:
         # One answer makes the dimension read; without one the most prominent person's counts.
         read = np.minimum.reduceat(reason, first) == READ
         status = np.where(read, READ, reason[first])
-        self._answers.append(_counted(_key([*where, status])))
+        self._answers.append(counted(packed([*where, status])))
         shown = np.flatnonzero((label >= 0) & read[answer] & (reason == READ))
         answer, label = _once(answer[shown], label[shown])
-        self._x.append(_counted(_key([*(part[answer] for part in where), label])))
+        self._x.append(counted(packed([*(part[answer] for part in where), label])))
 
     def is_an_image_seen_twice(self) -> bool:
         """Whether the rows of an image stood apart."""
@@ -215,25 +228,26 @@ class _Pass:
 
     def sums(self) -> dict[str, Sums]:
         """The sums of each reader."""
-        x, answers, images = (_merged(part) for part in (self._x, self._answers, self._images))
         labels = tuple(sorted(self._labels.known))
-        _check_vocabulary(x, list(self._labels.known))
         rank = np.empty(len(labels), dtype=np.int64)
         rank[[self._labels.known[label] for label in labels]] = np.arange(len(labels))
-        x[3] = rank[x[3]]
         prompts = pl.DataFrame(list(self._prompts), schema=list(PROMPT_KEYS), orient="row")
         order = _prompt_order(prompts)
+        place = np.argsort(order)
+        x = Table(self._x, place, rank)
+        answers, images = Table(self._answers, place), Table(self._images, place)
+        _check_vocabulary(x, labels)
         found = {}
         for name, number in sorted(self._readers.known.items()):
-            used = order[np.isin(order, images[0][images[1] == number])]
-            place = np.full(len(order), -1, dtype=np.int64)
-            place[used] = np.arange(len(used))
+            used = np.zeros(len(order), dtype=np.bool_)
+            used[images.prompt[images.reader == number]] = True
+            own = np.cumsum(used) - 1
             found[name] = Sums(
-                prompts[used],
-                _of_reader(images, number, place)[:, -1],
+                prompts[order[used]],
+                images.of_reader(number, own)[:, -1],
                 labels,
-                _of_reader(x, number, place),
-                _of_reader(answers, number, place),
+                x.of_reader(number, own),
+                answers.of_reader(number, own),
                 tuple(self._reasons.known),
             )
         return found
@@ -263,8 +277,11 @@ class _Pass:
         self, reasons: pl.Series, label: Integers, reader: Integers, dimension: Integers
     ) -> Integers:
         """0 where the row is an answer, else 1 more than the number of its reason."""
-        number = self._reasons.of(reasons.fill_null("")) + 1
+        number = self._reasons.of(reasons) + 1
         empty = self._reasons.known.get(EMPTY_LIST, -2) + 1
+        untold = (number == 0) & (label < 0)
+        if untold.any():
+            number[untold] = self._reasons.of(pl.Series([""]))[0] + 1
         number[(label >= 0) | (number == empty)] = READ
         blind = self._blind_dimensions()
         if blind.any():
@@ -291,10 +308,11 @@ def _dimension_numbers(names: pl.Series) -> Integers:
         raise _foreign(f"the dimension {unknown[0]!r}") from None
 
 
-def _check_vocabulary(x: Sequence[Integers], labels: Sequence[str]) -> None:
+def _check_vocabulary(x: Table, labels: Sequence[str]) -> None:
     """Refuse labels that a closed vocabulary lacks: they are of another codebook."""
-    pairs, _ = _distinct((x[2] << _BITS["last"]) + x[3])
-    for dimension, label in zip(pairs >> _BITS["last"], pairs & _LAST, strict=True):
+    seen = np.zeros((len(_NAMES), len(labels)), dtype=np.bool_)
+    seen[x.dimension, x.last] = True
+    for dimension, label in zip(*np.nonzero(seen), strict=True):
         known = DIMENSIONS[_NAMES[dimension]]
         # A specification curve counts unknown answers as a label (specifications.py).
         if not known.is_open and labels[label] not in (*known.vocabulary, UNKNOWN):
@@ -313,28 +331,11 @@ def _answer_order(
 ) -> Integers:
     """Order in which answers stand together, the most prominent person (or none) first."""
     most = int(person.max(initial=0)) + 2
-    key = ((image << _BITS["reader"]) + reader << _BITS["dimension"]) + dimension
+    key = ((image << BITS["reader"]) + reader << BITS["dimension"]) + dimension
     key = key * most + person + 1
     if np.all(key[1:] >= key[:-1]):
         return np.arange(len(key))
     return np.argsort(key, kind="stable")
-
-
-def _key(parts: Sequence[Integers]) -> Integers:
-    """Prompt, reader, dimension and last part in one number."""
-    key, *rest = parts
-    for part, name in zip(rest, ("reader", "dimension", "last"), strict=True):
-        key = (key << _BITS[name]) + part
-    return key
-
-
-def _parted(keys: Integers) -> list[Integers]:
-    """Prompt, reader, dimension and last part of keys."""
-    parts, rest = [], keys
-    for name in ("last", "dimension", "reader"):
-        parts.append(rest & ((1 << _BITS[name]) - 1))
-        rest = rest >> _BITS[name]
-    return [rest, *reversed(parts)]
 
 
 def _once(answer: Integers, label: Integers) -> tuple[Integers, Integers]:
@@ -344,44 +345,11 @@ def _once(answer: Integers, label: Integers) -> tuple[Integers, Integers]:
     several = np.zeros(len(answer), dtype=np.bool_)
     several[1:] |= same
     several[:-1] |= same
-    mentions, _ = _distinct((answer[several] << _BITS["last"]) + label[several])
+    mentions, _ = distinct((answer[several] << BITS["last"]) + label[several])
     return (
-        np.concatenate([answer[~several], mentions >> _BITS["last"]]),
-        np.concatenate([label[~several], mentions & _LAST]),
+        np.concatenate([answer[~several], mentions >> BITS["last"]]),
+        np.concatenate([label[~several], low(mentions, "last")]),
     )
-
-
-def _distinct(keys: Integers) -> tuple[Integers, Integers]:
-    """Distinct keys in order, and where each begins in the sorted keys."""
-    # Sorting whole numbers is several times as fast as the hash table of numpy.unique.
-    ordered = keys if np.all(keys[1:] >= keys[:-1]) else np.sort(keys)
-    first = np.flatnonzero(np.diff(ordered, prepend=-1))
-    return ordered[first], first
-
-
-def _counted(keys: Integers) -> tuple[Integers, Integers]:
-    distinct, first = _distinct(keys)
-    return distinct, np.diff(first, append=len(keys))
-
-
-def _merged(parts: list[tuple[Integers, Integers]]) -> list[Integers]:
-    """Batches brought together: prompt, reader, dimension, last part, and count."""
-    keys, counts = (
-        np.concatenate([np.empty(0, np.int64), *(part[i] for part in parts)]) for i in (0, 1)
-    )
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return [*_parted(keys[first]), np.add.reduceat(counts, first) if len(first) else counts]
-
-
-def _of_reader(tables: list[Integers], reader: int, place: Integers) -> Integers:
-    """Rows of one reader, prompts renumbered, in order: prompt, dimension, last part, count."""
-    mine = tables[1] == reader
-    prompt, _, dimension, last, count = (part[mine] for part in tables)
-    prompt = place[prompt]
-    order = np.argsort(_key([prompt, 0 * prompt, dimension, last]))
-    return np.column_stack([part[order] for part in (prompt, dimension, last, count)])
 
 
 def _prompt_order(prompts: pl.DataFrame) -> Integers:

@@ -21,7 +21,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from contextbias.measure.facts import PROMPT_KEYS, READ, Integers, Sums
+from contextbias.measure.facts import PROMPT_KEYS, READ, Sums
+from contextbias.measure.keys import Integers
 from contextbias.schema import DIMENSIONS, UNKNOWN
 from contextbias.schema.released import RELEASED_IMAGES
 from contextbias.tables import CONDITIONS

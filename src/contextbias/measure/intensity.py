@@ -201,13 +201,20 @@ def pooled_entropy(x: Integers | Floats, weights: Floats) -> Floats:
         # Most roles lack most labels of an open vocabulary, so the product is one of sparse counts.
         # It also runs in one thread: those of BLAS wait for each other longer than they compute.
         part = x[:, :, i : i + step].transpose(1, 2, 0).astype(kind)
-        product = csr_array(part.reshape(conditions * part.shape[1], roles)) @ by_role
+        product = _sparse(part.reshape(conditions * part.shape[1], roles)) @ by_role
         sums = product.reshape(*part.shape[:2], len(weights))
         mentions += sums.sum(axis=1, dtype=np.float64)
         terms += x_log_x(sums.astype(np.int64) if counted else sums).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         entropy = np.log(mentions) - terms / mentions
     return np.where(mentions > 0, np.maximum(entropy, 0.0), np.nan).T
+
+
+def _sparse(dense: NDArray[Any]) -> csr_array:
+    """What is not 0, without the detour over coordinates that SciPy makes: many are small."""
+    there = dense != 0
+    ends = np.concatenate([[0], np.cumsum(np.count_nonzero(there, axis=1))])
+    return csr_array((dense[there], np.nonzero(there)[1], ends), shape=dense.shape)
 
 
 def pooled_intensity(x: Integers | Floats, weights: Floats) -> Floats:
@@ -264,8 +271,9 @@ def _pooled_at_equal_support(
     point[present] = pooled_subsample_entropy(
         counts.x[used][:, present], counts.n[used][:, present], m[used, None]
     )
-    entropy = np.concatenate([point[None], expected_entropies(counts, m, weights[1:])])
-    entropy[1:] += point - expected_entropies(counts, m, weights[:1])
+    expected = expected_entropies(counts, m, weights)
+    entropy = expected + (point - expected[0])
+    entropy[0] = point
     left_out = np.full(len(SLOTS), _with_images(counts) - used.sum(), dtype=np.int64)
     kept = np.where(used[:, None] & present, m[:, None], 0)
     for estimand, form in _forms(len(counts.labels)).items():

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from contextbias.measure.facts import READ, Integers, Sums
+from contextbias.measure.facts import READ, Sums
+from contextbias.measure.keys import Integers
 from contextbias.schema import UNKNOWN
 from contextbias.schema.released import released_label
 

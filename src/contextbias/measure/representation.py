@@ -32,8 +32,8 @@ import numpy as np
 import polars as pl
 
 from contextbias.measure.arrays import DimensionCounts, ReaderCounts
-from contextbias.measure.facts import Integers
 from contextbias.measure.intensity import CONTRASTS, SLOTS, Floats
+from contextbias.measure.keys import Integers
 from contextbias.measure.levels import BOOTSTRAP, MEAN
 from contextbias.measure.rows import Run, Settings, estimate_frame
 from contextbias.schema import DIMENSIONS

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +37,9 @@ from contextbias.schema import CODEBOOK_VERSION
 
 PRESETS = ("paper", "strict", "reference")
 """Presets that this version computes."""
+
+_THREADS = min(2, os.cpu_count() or 1)
+"""Sections at a time: few, since each holds its tables."""
 
 Section = Callable[[ReaderCounts, Run, Settings], pl.DataFrame | Iterable[pl.DataFrame]]
 """Counts of one reader to rows of tables.EstimateRow; in parts, where they are many."""
@@ -113,12 +118,12 @@ def measure_lazily(
     )
     if sections is None:
         sections = REFERENCE_SECTIONS if released else SECTIONS
-    blocks: list[pl.DataFrame] = []
+    asked = []
     for reader, found in counts.items():
         run = Run(reader, preset, people, codebook)
         own = replace(settings, readable=(readable or {}).get(reader))
-        for section in sections:
-            blocks += [block(part) for part in _parts(section(found, run, own))]
+        asked += [(section, found, run, own) for section in sections]
+    blocks = _blocks(asked)
     if planted is not None and not released:
         rows = planted_estimates(
             planted, list(counts.values()), preset=preset, people=people, codebook=codebook,
@@ -136,6 +141,27 @@ def _check_rule(margin_pp: float, alpha: float) -> None:
         )
     if not 0 < alpha < 0.5:
         raise ConfigError(f"alpha {alpha} is no level", "give a number above 0 and below 0.5")
+
+
+def _blocks(asked: Sequence[tuple[Section, ReaderCounts, Run, Settings]]) -> list[pl.DataFrame]:
+    """The blocks of all sections, in the order asked for; some are worked out at a time.
+
+    Bias Intensity is many small steps and consistency few large ones, which let other threads run:
+    together they take little longer than one. Each section makes its own random numbers.
+    """
+    with ThreadPoolExecutor(_THREADS) as threads:
+        running = [threads.submit(_section_blocks, *each) for each in asked]
+        try:
+            return [part for each in running for part in each.result()]
+        finally:
+            for each in running:
+                each.cancel()  # after an error nobody waits for the rest
+
+
+def _section_blocks(
+    section: Section, counts: ReaderCounts, run: Run, settings: Settings
+) -> list[pl.DataFrame]:
+    return [block(part) for part in _parts(section(counts, run, settings))]
 
 
 def _parts(found: pl.DataFrame | Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:

@@ -9,7 +9,7 @@ two of one stratum. A single cell cannot tell its own; many strata are pooled.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy.special import chdtrc, fdtrc
 
 from contextbias.stats.proportion import BoolArray, FloatArray, IntArray, counts
 
-Matrix: TypeAlias = ArrayLike | sparse.csr_array
+Matrix: TypeAlias = ArrayLike | sparse.csr_array | sparse.coo_array
 """Dense or sparse."""
 
 
@@ -79,53 +79,74 @@ def intraclass_correlation(x: Matrix, n: ArrayLike, stratum: ArrayLike) -> Intra
     """
     hits, images, codes = _checked(x, n, stratum)
     there = images > 0
-    _, inverse = np.unique(codes[there], return_inverse=True)
-    hits, images = hits[there], images[there]
-    k: FloatArray = np.bincount(inverse).astype(np.float64)
-    size: FloatArray = np.bincount(inverse, images).astype(np.float64)
+    member = np.full(images.shape, -1, dtype=np.int64)
+    member[there] = np.unique(codes[there], return_inverse=True)[1]
+    k: FloatArray = np.bincount(member[there]).astype(np.float64)
+    size = np.bincount(member[there], images[there]).astype(np.float64)
     several = k >= 2
     df, found = int((k - 1)[several].sum()), int(k[several].sum())
     used = several & (size > k)
-    b = (size - np.bincount(inverse, images**2) / size)[used]
-    member = _membership(inverse, k.size)[used]
-    between, within = _sums_of_squares(member, hits, images, size[used])
-    w = within / (size - k)[used]
-    above = float((between - (k[used] - 1) * w).sum())
-    return IntraclassCorrelation(_correlation(above, float((b * w).sum()), hits), df, found)
+    b = size - np.bincount(member[there], images[there] ** 2) / size
+    between, within = _sums_of_squares(hits, images, member, size)
+    w = (within / np.where(used, size - k, 1.0))[used]
+    above = float((between[used] - (k[used] - 1) * w).sum())
+    rounding = 1e-12 * float(hits.count.sum())
+    return IntraclassCorrelation(
+        _correlation(above, float((b[used] * w).sum()), rounding), df, found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """Hits by cluster and label where there are any, flat."""
+
+    cluster: IntArray
+    label: IntArray
+    count: FloatArray
 
 
 def _checked(
     x: Matrix, n: ArrayLike, stratum: ArrayLike
-) -> tuple[sparse.csr_array, FloatArray, NDArray[np.generic]]:
-    hits = sparse.csr_array(x, dtype=np.float64)
+) -> tuple[_Hits, FloatArray, NDArray[np.generic]]:
+    table = sparse.coo_array(x, copy=True)
     images, codes = np.asarray(n, dtype=np.float64), np.asarray(stratum)
-    if images.ndim != 1 or images.shape != codes.shape or hits.shape[0] != images.size:
+    if images.ndim != 1 or images.shape != codes.shape or table.shape[0] != images.size:
         raise ValueError("clusters need one row of x, one n and one stratum each")
-    largest = np.repeat(images, np.diff(hits.indptr))
-    if np.any(hits.data < 0) or np.any(hits.data > largest) or np.any(images < 0):
+    table.eliminate_zeros()
+    cluster, label = (place.astype(np.int64) for place in table.coords)
+    hits = _added(_Hits(cluster, label, table.data.astype(np.float64)))
+    if np.any(hits.count < 0) or np.any(hits.count > images[hits.cluster]) or np.any(images < 0):
         raise ValueError("x must lie between 0 and n")
     return hits, images, codes
 
 
-def _membership(inverse: IntArray, strata: int) -> sparse.csr_array:
-    """1 where a cluster (column) belongs to a stratum (row)."""
-    ones = np.ones(inverse.size)
-    return sparse.csr_array((ones, (inverse, np.arange(inverse.size))), (strata, inverse.size))
+def _added(hits: _Hits) -> _Hits:
+    """One row a cluster and label."""
+    labels = int(hits.label.max(initial=0)) + 1
+    key = hits.cluster * labels + hits.label
+    if not np.all(key[1:] > key[:-1]):
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        key, hits = key[first], replace(hits, count=np.add.reduceat(hits.count[order], first))
+    return _Hits(key // labels, key % labels, hits.count)
 
 
 def _sums_of_squares(
-    member: sparse.csr_array, hits: sparse.csr_array, images: FloatArray, size: FloatArray
+    hits: _Hits, images: FloatArray, member: IntArray, size: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Between and within clusters, of each stratum, summed over labels."""
-    per_cluster = hits.power(2).sum(axis=1) / images
-    s = member @ hits
-    squares, total = member @ per_cluster, s.sum(axis=1)
-    return squares - s.power(2).sum(axis=1) / size, total - squares
+    per_cluster = np.bincount(hits.cluster, hits.count**2, images.size)
+    there = images > 0
+    squares = np.bincount(member[there], per_cluster[there] / images[there], size.size)
+    s = _added(replace(hits, cluster=member[hits.cluster]))
+    total = np.bincount(s.cluster, s.count, size.size)
+    of_sums = np.bincount(s.cluster, s.count**2, size.size)
+    return np.asarray(squares - of_sums / size), np.asarray(total - squares)
 
 
-def _correlation(above: float, below: float, hits: sparse.csr_array) -> float:
+def _correlation(above: float, below: float, rounding: float) -> float:
     """From rho / (1 - rho) = above / below; 1 where nothing varies within clusters."""
-    rounding = 1e-12 * float(hits.sum())
     if below <= rounding:
         return 1.0 if above > rounding else np.nan
     odds = max(above / below, 0.0)

@@ -17,7 +17,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 
 from contextbias.stats.proportion import BoolArray, FloatArray, IntArray, counts, distinct_cells
 
-_CHUNK = 2_000_000  # padded tables held in memory at once
+_CHUNK = 150_000  # padded tables at a time: few enough for the processor's cache
 _LONGEST_TABLE = 1_000_000  # images of one cell that log factorials are tabulated for
 
 
