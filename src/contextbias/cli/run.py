@@ -84,10 +84,36 @@ def extract(
     roles: Roles = None,
     generators: Generators = None,
     engine: Engine = None,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="N further readings of a sample, to see how far each reader "
+            "agrees with itself; in no number but those about agreement.",
+        ),
+    ] = 0,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="M", help="Images of that sample; 100 if left out."),
+    ] = None,
 ) -> None:
     """Read the images that have not been read."""
     options = make_options(limit, roles, generators, engine=engine)
+    options = _with_repeats(options, repeat, sample)
     finish(run_stages(study, ("extract",), options), report=False)
+
+
+def _with_repeats(options: Options, repeat: int, sample: int | None) -> Options:
+    from dataclasses import replace
+
+    from contextbias.errors import ConfigError
+
+    if sample is not None and not repeat:
+        raise ConfigError(
+            f"--sample {sample} has no effect alone", "say how often with --repeat, such as 1"
+        )
+    return replace(options, repeat=repeat, sample=sample or options.sample)
 
 
 def canonicalise(study: StudyFolder) -> None:

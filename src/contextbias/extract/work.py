@@ -30,11 +30,28 @@ class Question:
     """Its file, relative to the study or absolute."""
     attempt: int = 1
     """Number of this attempt."""
+    repeat: int = 0
+    """0 for the reading that counts, 1 for the first further one, …"""
+
+    @property
+    def picture_id(self) -> str:
+        """What the reader is told: another id for each repeat, so that a reader that draws random
+        numbers draws others."""
+        return f"{self.image_id}/repeat-{self.repeat}" if self.repeat else self.image_id
 
 
-def reading_id(reader: str, fingerprint: str, image_id: str, sha256: str) -> str:
-    """Identity of a reading: the reader and its settings, the file's content, the schema."""
-    return content_hash(["reading", reader, fingerprint, image_id, sha256, CODEBOOK_VERSION])
+def reading_id(reader: str, fingerprint: str, image_id: str, sha256: str, repeat: int = 0) -> str:
+    """Identity of a reading: the reader and its settings, the file's content, the schema.
+
+    Args:
+        reader: Name in study.toml.
+        fingerprint: Of its settings.
+        image_id: Which image.
+        sha256: Hash of its file.
+        repeat: Number of a further reading of the same image; 0 for the one that counts.
+    """
+    key = ["reading", reader, fingerprint, image_id, sha256, CODEBOOK_VERSION]
+    return content_hash([*key, repeat] if repeat else key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +116,7 @@ class ExtractTask:
             status=reading.status,
             reason=reading.reason,
             record=reading.record,
-            raw=reading.raw,
+            raw=reading.raw | ({"repeat": question.repeat} if question.repeat else {}),
             seconds=round(seconds, 4),
             created_at=utc_now(),
         )
@@ -128,7 +145,7 @@ def _answers(backend: Any, questions: Sequence[Question], files: StudyFiles) -> 
 def _answers_of_many(
     backend: Any, questions: Sequence[Question], files: StudyFiles
 ) -> Iterator[Answer]:
-    waiting = {question.image_id: question for question in questions}
+    waiting = {question.picture_id: question for question in questions}
     reason = "the reader returned nothing for this picture"
     lost: dict[str, str] = {}
 
@@ -137,7 +154,7 @@ def _answers_of_many(
             try:
                 yield _picture(question, files)
             except OSError as error:
-                lost[question.image_id] = f"{type(error).__name__}: {error}"
+                lost[question.picture_id] = f"{type(error).__name__}: {error}"
 
     began = time.perf_counter()
     try:
@@ -150,12 +167,12 @@ def _answers_of_many(
     except Exception as error:  # a failing item is a row, whatever failed
         reason = f"{type(error).__name__}: {error}"
     for question in waiting.values():
-        failed = RawReading(status="error", reason=lost.get(question.image_id, reason))
+        failed = RawReading(status="error", reason=lost.get(question.picture_id, reason))
         yield question, failed, 0.0
 
 
 def _picture(question: Question, files: StudyFiles) -> Picture:
-    return Picture(image_id=question.image_id, path=files.fetched(question.path))
+    return Picture(image_id=question.picture_id, path=files.fetched(question.path))
 
 
 def _checked(reading: RawReading) -> RawReading:

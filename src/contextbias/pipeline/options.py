@@ -21,6 +21,10 @@ class Options:
     """Only these generators are run and read."""
     preset: str | None = None
     """Overrides ``[measure] preset``."""
+    repeat: int = 0
+    """So many further readings of a sample, by every reader; see repeats.py."""
+    sample: int = 100
+    """Images of that sample."""
     engine: str | None = None
     """Overrides ``[run] engine``."""
     batch: bool = False

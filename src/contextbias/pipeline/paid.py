@@ -16,6 +16,7 @@ from contextbias.generate.work import GenerateTask, Order
 from contextbias.ids import content_hash
 from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.repeats import sample
 from contextbias.pipeline.selection import Wanted, has_file, is_chosen, planted_backends
 from contextbias.pipeline.sessions import told
 from contextbias.progress import counted
@@ -207,12 +208,28 @@ def extract(wanted: Wanted, options: Options) -> Done:
         left = None if options.limit is None else options.limit - new
         outcome = _read(wanted, section, chosen, options, left)
         new, failed = new + outcome[0], failed + outcome[1]
+    again = _read_again(wanted, chosen, options)
+    new, failed = new + again[0], failed + again[1]
     readers = len(study.config.readers)
     total = len(wanted.readings(images))
     done = f"{new:,} new, {failed:,} without an answer" if new else "nothing to do"
     plural = "s" if readers > 1 else ""
     kept = _kept(wanted.unused_readings(images))
+    further = len(wanted.repeat_ids(images))
+    done += f"; {counted(further, 'further reading')} of a sample" if further else ""
     return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}{kept}")
+
+
+def _read_again(wanted: Wanted, images: Sequence[ImageRow], options: Options) -> tuple[int, int]:
+    """Read a sample again, as often as the run asks for."""
+    study = wanted.study
+    chosen = sample(images, study.config.study.seed, options.sample) if options.repeat else []
+    new = failed = 0
+    for section in study.config.readers:
+        for number in range(1, options.repeat + 1):
+            outcome = _read(wanted, section, chosen, options, None, repeat=number)
+            new, failed = new + outcome[0], failed + outcome[1]
+    return new, failed
 
 
 def _no_reader(wanted: Wanted) -> tuple[str, str]:
@@ -243,13 +260,18 @@ def _read(
     images: Sequence[ImageRow],
     options: Options,
     limit: int | None,
+    repeat: int = 0,
 ) -> tuple[int, int]:
     study, row = wanted.study, wanted.reader_rows[section.name]
     study.append_readers([row])
-    ids = [reading_id(row.reader, row.fingerprint, i.image_id, i.sha256 or "") for i in images]
+    ids = [
+        reading_id(row.reader, row.fingerprint, i.image_id, i.sha256 or "", repeat) for i in images
+    ]
     attempts = study.config.run.attempts
     todo = [
-        Question(ids[position], images[position].image_id, str(images[position].path), attempt)
+        Question(
+            ids[position], images[position].image_id, str(images[position].path), attempt, repeat
+        )
         for position, attempt in pending(ids, study.attempts("readings"), attempts=attempts)
         if has_file(study, images[position])
     ][:limit]
@@ -261,7 +283,7 @@ def _read(
     backend = task.backend_for_scheduling()
     worklist = Worklist(
         stage="extract",
-        unit=f"readings by {section.name}",
+        unit=f"{'further ' if repeat else ''}readings by {section.name}",
         task=told(task, backend, study, options, "readings", len(todo)),
         items=todo,
         batch_size=getattr(backend, "batch_size", _READINGS_A_BATCH),

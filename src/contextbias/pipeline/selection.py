@@ -191,12 +191,27 @@ class Wanted:
 
     def unused_readings(self, images: Iterable[ImageRow]) -> int:
         """How many stored readings are of other images, or by other readers or settings."""
-        ids = self._reading_ids(images)
-        return sum(key not in ids for key in self.study.attempts("readings"))
+        known = list(images)
+        used = self._reading_ids(known) | self.repeat_ids(known).keys()
+        return sum(key not in used for key in self.study.attempts("readings"))
 
-    def _reading_ids(self, images: Iterable[ImageRow]) -> set[str]:
+    def repeat_ids(self, images: Iterable[ImageRow]) -> dict[str, int]:
+        """Ids of stored further readings -> number of the repeat, 1 for the first; see repeats.py.
+
+        Ids are made, not stored: numbers are gone through until one has no reading.
+        """
+        known = list(images)
+        others = self.study.attempts("readings").keys() - self._reading_ids(known)
+        found: dict[str, int] = {}
+        number = 1
+        while others and (there := self._reading_ids(known, repeat=number) & others):
+            found |= dict.fromkeys(there, number)
+            number += 1
+        return found
+
+    def _reading_ids(self, images: Iterable[ImageRow], *, repeat: int = 0) -> set[str]:
         return {
-            reading_id(row.reader, row.fingerprint, image.image_id, image.sha256 or "")
+            reading_id(row.reader, row.fingerprint, image.image_id, image.sha256 or "", repeat)
             for image in images
             if image.status == OK
             for row in self.reader_rows.values()
