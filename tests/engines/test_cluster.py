@@ -1,0 +1,272 @@
+"""A study on a real Ray cluster, with workers killed in the middle, against one without."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.conftest import CHECKOUT
+
+from contextbias.engines import Engine, check
+from contextbias.engines.cluster import _Actor
+from contextbias.errors import ConfigError, InputError, MissingPart
+from contextbias.files import StudyFiles
+
+pytest.importorskip("ray")
+
+# A generator of another package: the simulated one, which leaves a mark for each image that it
+# makes, and kills its own process at some of them.
+BACKEND = """
+import os, signal, time
+from pathlib import Path
+from contextbias.generate.simulated import SimulatedGenerator
+
+class Marking(SimulatedGenerator):
+    batch_size = 3
+
+    def __init__(self, options):
+        options = dict(options)
+        self.marks = Path(options.pop("marks"))
+        self.dies_at = options.pop("dies_at", [])
+        self.always = options.pop("always", False)
+        self.pause = options.pop("pause", 0.0)
+        super().__init__(options)
+
+    def generate(self, jobs):
+        for job, made in zip(jobs, super().generate(jobs), strict=True):
+            died = self.marks / f"died-{job.image_id}"
+            if job.prompt_id[0] in self.dies_at and (self.always or not died.exists()):
+                died.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(self.pause)
+            (self.marks / f"made-{job.image_id}-{os.getpid()}-{time.perf_counter_ns()}").touch()
+            yield made
+"""
+
+STUDY = """
+[study]
+images_per_prompt = 1
+[bench]
+roles = ["nurse", "welder"]
+[[generators]]
+name = "marking"
+backend = "marking"
+options = {{ {options}size = 64, marks = "{marks}" }}
+[[readers]]
+name = "reader"
+backend = "simulated"
+[run]
+workers = 2
+{run}
+"""
+
+_UNSTABLE = {"seconds", "created_at"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PYTHONPATH in which the backend is installed, as far as Python can tell."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "marking.py").write_text(BACKEND)
+    info = folder / "marking-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: marking\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[contextbias.generators]\nmarking = marking:Marking\n")
+    return folder
+
+
+def make(folder: Path, *, options: str = "", run: str = "") -> Path:
+    study, marks = folder / "study", folder / "marks"
+    study.mkdir(parents=True)
+    marks.mkdir()
+    text = STUDY.format(marks=marks, options=f"{options}, " if options else "", run=run)
+    (study / "study.toml").write_text(text)
+    return study
+
+
+def start(study: Path, site: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    code = "from contextbias.cli.main import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", str(study), "--until", "extract", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{CHECKOUT}{os.pathsep}{site}", **variables},
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def rows(study: Path) -> dict[str, list[dict[str, object]]]:
+    """All rows, without what differs between two runs of one study: times and machines."""
+    connection = sqlite3.connect(study / "study.sqlite")
+    connection.row_factory = sqlite3.Row
+    found = {}
+    for table in ("prompts", "generators", "images", "readers", "readings"):
+        cursor = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")
+        found[table] = [{k: row[k] for k in row.keys() if k not in _UNSTABLE} for row in cursor]  # noqa: SIM118
+    connection.close()
+    for row in found["images"]:
+        provenance = json.loads(str(row["provenance"]))
+        row["provenance"] = {k: v for k, v in provenance.items() if k != "host"}
+    return found
+
+
+def pictures(folder: Path) -> dict[str, bytes]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def made(study: Path) -> list[str]:
+    """Id of each image, as often as it was made."""
+    return sorted(p.name.split("-")[1] for p in (study.parent / "marks").glob("made-*"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    study = make(tmp_path_factory.mktemp("undisturbed"))
+    finish(start(study, site))
+    assert len(set(made(study))) == len(made(study)) == len(rows(study)["images"]) > 30
+    return study
+
+
+def test_a_cluster_whose_workers_are_killed_makes_the_same(
+    undisturbed: Path, site: Path, tmp_path: Path
+) -> None:
+    study = make(tmp_path, options='dies_at = ["a", "3"], pause = 0.03')
+    process = start(study, site, "--engine", "ray")
+    _kill_a_worker(study)
+    errors = finish(process)
+    assert rows(study) == rows(undisturbed)
+    assert pictures(study / "images") == pictures(undisturbed / "images")
+    assert not list((study / "receipts").glob("*"))
+    assert not list(study.glob(".seen*"))
+    # What killed itself did so before it made anything; the one killed from outside may have been
+    # between an image and its receipt.
+    died = list((study.parent / "marks").glob("died-*"))
+    assert died
+    assert len(made(study)) <= len(made(undisturbed)) + 1
+    assert set(made(study)) == set(made(undisturbed))
+    assert "Traceback" not in errors
+    assert not Path(os.environ["HOME"], ".ray").exists()
+
+
+def _kill_a_worker(study: Path) -> None:
+    """Kill a worker from outside, when it has made some images."""
+    for _ in range(3000):
+        marks = sorted((study.parent / "marks").glob("made-*"))
+        if len(marks) >= 6:
+            os.kill(int(marks[-1].name.split("-")[2]), signal.SIGKILL)
+            return
+        time.sleep(0.01)
+    pytest.fail("no images were made within half a minute")
+
+
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+if __name__ == "__main__":
+    small = {"num_cpus": 1, "object_store_memory": 80_000_000}
+    cluster = Cluster(initialize_head=True, head_node_args={**small, "include_dashboard": False})
+    cluster.add_node(**small)
+    print(cluster.address, flush=True)
+    sys.stdin.read()
+    cluster.shutdown()
+"""
+
+
+@contextmanager
+def two_nodes(**variables: str) -> Iterator[str]:
+    """The address of a cluster of two nodes, stopped in the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **variables},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.stdin.close()
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
+def test_several_nodes_write_to_a_url_and_the_driver_alone_writes_rows(
+    undisturbed: Path, site: Path, tmp_path: Path
+) -> None:
+    secret = {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "PYTHONPATH": f"{CHECKOUT}{os.pathsep}{site}",
+    }
+    elsewhere = tmp_path / "elsewhere"
+    with two_nodes(**secret) as address:
+        run = f'engine = "ray"\nray_address = "{address}"\nimages = "file://{elsewhere}"'
+        study = make(tmp_path, run=run, options="pause = 0.01")
+        finish(start(study, site, **secret))
+    assert rows(study) == rows(undisturbed)
+    assert made(study) == made(undisturbed)
+    assert pictures(elsewhere) == pictures(undisturbed / "images")
+    pids = {path.name.split("-")[2] for path in (study.parent / "marks").glob("made-*")}
+    assert len(pids) == 2
+
+
+def test_an_item_that_kills_every_worker_is_an_error_row(
+    undisturbed: Path, site: Path, tmp_path: Path
+) -> None:
+    wanted = {row["prompt_id"]: row for row in rows(undisturbed)["images"]}
+    first = min(wanted)
+    share = [key for key in wanted if str(key)[0] == str(first)[0]]
+    study = make(tmp_path, options=f'dies_at = ["{str(first)[0]}"], always = true')
+    process = start(study, site)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 3  # finished, and some items failed
+    bad = [row for row in rows(study)["images"] if row["status"] == "error"]
+    assert {row["prompt_id"] for row in bad} == set(share)
+    assert all("workers died on it" in str(row["reason"]) for row in bad)
+    good = [row for row in rows(study)["images"] if row["status"] == "ok"]
+    assert good == [row for row in rows(undisturbed)["images"] if row["prompt_id"] not in share]
+    assert len(made(study)) == len(good)
+    assert "Traceback" not in errors
+
+
+# ---- bad input
+
+
+def test_a_machine_that_does_not_see_the_study_is_refused(tmp_path: Path) -> None:
+    actor = _Actor(None, StudyFiles(tmp_path), ".seen-1")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"does not see .* set \[run\] images"):
+        actor.build().checked()
+
+
+def test_an_address_where_nothing_answers_is_said_at_once() -> None:
+    with pytest.raises(InputError, match=r"no Ray cluster answers at 127\.0\.0\.1:9"):
+        check(Engine(kind="ray", address="127.0.0.1:9"))
+    with pytest.raises(ConfigError, match="port 99999"):
+        check(Engine(kind="ray", address="127.0.0.1:99999"))
+
+
+def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPart, match=r"contextbias\[ray\]"):
+        check(Engine(kind="ray"))
