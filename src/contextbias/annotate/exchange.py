@@ -56,15 +56,14 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+@" and value else value
 
 
-def to_label_studio(
-    book: Annotations, paths: Mapping[str, str], prefix: str = ""
-) -> list[dict[str, Any]]:
+def to_label_studio(book: Annotations, prefix: str = "") -> list[dict[str, Any]]:
     """Every item as a task with all its annotations, ready for Label Studio's import.
+
+    Pictures are called by their id, since the names of a study's files say role and condition.
 
     Args:
         book: The annotation tables.
-        paths: Image id -> its file, relative to the study.
-        prefix: What stands before each path, so that Label Studio finds the pictures.
+        prefix: What stands before each name, so that Label Studio finds the pictures.
     """
     answers: dict[str, dict[tuple[str, int], list[AnswerRow]]] = defaultdict(
         lambda: defaultdict(list)
@@ -77,7 +76,7 @@ def to_label_studio(
             "item": item.item,
             "kind": item.kind,
             "purpose": item.purpose,
-            "images": [prefix + paths.get(image, image) for image in item.image_ids],
+            "images": [prefix + picture_name(image) for image in item.image_ids],
         }
         annotations = [
             _annotation(name, repeat, rows, item.kind)

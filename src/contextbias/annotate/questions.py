@@ -113,12 +113,14 @@ def words(label: str) -> str:
 
 
 def _text(dim: Dimension, kind: str) -> str:
+    if kind == SET:
+        return str(_table()["sets"][dim.name])
     text = dim.question.split(" (")[0]
     if dim.per_person:
         text = text.replace("this depicted person", "the main person")
         text = text.replace("this person's", "the main person's")
         text = text.replace("this person", "the main person")
-    return f"In most of these pictures: {text[0].lower()}{text[1:]}" if kind == SET else text
+    return text
 
 
 def _labels(dim: Dimension) -> tuple[Choice, ...]:

@@ -15,6 +15,7 @@ import typer
 
 from contextbias import __version__
 from contextbias.cli import (
+    annotate,
     audit,
     consistency,
     demo,
@@ -78,6 +79,7 @@ app.command(rich_help_panel=_STUDY)(run.measure)
 app.command(rich_help_panel=_STUDY)(run.report)
 app.command(rich_help_panel=_STUDY)(specifications.specifications)
 app.add_typer(imports.app, name="import", rich_help_panel=_STUDY)
+app.add_typer(annotate.app, name="annotate", rich_help_panel=_STUDY)
 app.command(rich_help_panel=_PARTS)(prompts_command.prompts)
 app.command(rich_help_panel=_PARTS)(consistency.consistency)
 app.add_typer(models.app, name="models", rich_help_panel=_PARTS)

@@ -1,0 +1,91 @@
+"""What every request passes: host and origin are checked, and answers get their headers.
+
+- The host must be one under which the server is known. A page elsewhere cannot reach a loopback
+  server by pointing a name of its own at 127.0.0.1.
+- A request that changes something must come from a page of this server (``Origin``).
+- The policy of content allows scripts, styles and pictures of this server only, nothing inline, and
+  no other page may put this one into a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""Names of this machine for itself."""
+
+_POLICY = (
+    "default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-robots-tag", b"noindex, nofollow"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_LARGEST_BODY = 100_000
+
+
+class Gate:
+    """ASGI middleware; see the module's docstring.
+
+    Args:
+        app: What lies behind.
+        hosts: Host names, without port, that are allowed; empty for any.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                there = {name.lower() for name, _ in message["headers"]}
+                more = [(name, value) for name, value in _HEADERS if name not in there]
+                if b"cache-control" not in there:
+                    more.append((b"cache-control", b"no-store"))
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            answer = PlainTextResponse(refusal, status_code=403)
+            return await answer(scope, receive, send_with_headers)
+        return await self._app(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> str | None:
+        headers = {
+            name.decode("latin-1").lower(): v.decode("latin-1") for name, v in scope["headers"]
+        }
+        host = headers.get("host", "")
+        if self._hosts and _name_of(host) not in self._hosts:
+            return "This server is not known under that name."
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        origin = headers.get("origin")
+        if origin is None or urlsplit(origin).netloc.lower() != host.lower():
+            return "This request does not come from a page of this server."
+        if int(headers.get("content-length") or _LARGEST_BODY + 1) > _LARGEST_BODY:
+            return "This request is too large."
+        return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server on this address can be reached from this machine only."""
+    return host in LOOPBACK or host.startswith("127.")
+
+
+def _name_of(host: str) -> str:
+    """Host without its port: ``[::1]:8000`` is ``::1``."""
+    return (urlsplit(f"//{host}").hostname or "").lower()

@@ -1,0 +1,385 @@
+"""The web application: routes, sessions and what each page shows.
+
+Annotators and administrators hold a secret in a cookie, which their personal link sets. Everything
+that touches the store runs in the event loop's thread, one request after the other; only decoding
+pictures goes to threads.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Route
+
+from contextbias.annotate.administration import overview
+from contextbias.annotate.answering import Answering, InvalidAnswer, Task
+from contextbias.annotate.forms import form_of, given_of, script_data
+from contextbias.annotate.gate import Gate
+from contextbias.annotate.invitation import Invited, invite, new_link, revoke, token_hash
+from contextbias.annotate.pictures import SIZES, Pictures
+from contextbias.annotate.questions import question, words
+from contextbias.errors import ContextBiasError, InputError
+from contextbias.schema import dimensions_of
+
+COOKIE, ADMIN_COOKIE = "annotator", "administrator"
+
+_YEAR = 365 * 24 * 3600
+_STATIC = {"answer.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
+_COHORTS = {
+    "scene": "The scene",
+    "camera": "The camera",
+    "objects": "Objects",
+    "people": "The main person (the most prominent figure)",
+}
+
+
+class Site:
+    """The pages of one study.
+
+    Args:
+        answering: The study.
+        paths: Image id -> file.
+        hosts: Host names under which the server is known; empty for any.
+        public_url: Address of the server as annotators see it, without a slash at the end.
+    """
+
+    def __init__(
+        self,
+        answering: Answering,
+        paths: Mapping[str, Path],
+        *,
+        hosts: tuple[str, ...] = (),
+        public_url: str = "",
+    ) -> None:
+        self.answering = answering
+        self.public_url = public_url
+        self.admin_token = secrets.token_urlsafe(24)
+        self._admin_hash = token_hash(self.admin_token)
+        self._paths = paths
+        self._pictures = Pictures()
+        self._secure = public_url.startswith("https:")
+        self._pages = Environment(
+            loader=PackageLoader("contextbias.annotate"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.app = Starlette(
+            routes=self._routes(),
+            middleware=[Middleware(Gate, hosts=hosts)],
+            exception_handlers={
+                HTTPException: self._refused,
+                ContextBiasError: self._refused_by_us,
+            },
+        )
+
+    def _routes(self) -> list[Route]:
+        get: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
+            ("/", self.home),
+            ("/a/{token}", self.enter),
+            ("/guidelines", self.guidelines),
+            ("/next", self.next_item),
+            ("/item/{position:int}", self.item),
+            ("/item/{position:int}/answers", self.item_answers),
+            ("/picture/{position:int}/{place:int}/{size}", self.picture),
+            ("/admin", self.admin),
+            ("/admin/{token}", self.enter_admin),
+            ("/static/{name}", self.static),
+            ("/health", self.health),
+        ]
+        post = [
+            ("/consent", self.consent),
+            ("/answers", self.answer),
+            ("/leave", self.leave),
+            ("/admin/do", self.administer),
+        ]
+        return [Route(path, view) for path, view in get] + [
+            Route(path, view, methods=["POST"]) for path, view in post
+        ]
+
+    # ---- who is there
+
+    def _annotator(self, request: Request) -> str:
+        row = self.answering.sign_in(request.cookies.get(COOKIE, ""))
+        if row is None:
+            raise HTTPException(403, "Open your personal link first. If it does not work any more, "
+                                "ask whoever gave it to you for a new one.")  # fmt: skip
+        return row.annotator
+
+    def _check_admin(self, request: Request) -> None:
+        given = token_hash(request.cookies.get(ADMIN_COOKIE, ""))
+        if not hmac.compare_digest(given, self._admin_hash):
+            raise HTTPException(403, "This page needs the administrator's link, which the server "
+                                "prints when it starts.")  # fmt: skip
+
+    async def enter(self, request: Request) -> Response:
+        """A personal link: set the cookie, and take the secret out of the address."""
+        token = request.path_params["token"]
+        if self.answering.sign_in(token) is None:
+            raise HTTPException(403, "This link does not work, or not any more. Ask whoever gave "
+                                "it to you for a new one.")  # fmt: skip
+        return self._with_cookie("/", COOKIE, token)
+
+    async def enter_admin(self, request: Request) -> Response:
+        """The administrator's link."""
+        token = request.path_params["token"]
+        if not hmac.compare_digest(token_hash(token), self._admin_hash):
+            raise HTTPException(403, "This link is of an earlier start of the server.")
+        return self._with_cookie("/admin", ADMIN_COOKIE, token)
+
+    def _with_cookie(self, where: str, name: str, token: str) -> Response:
+        response = RedirectResponse(where, 303)
+        response.set_cookie(
+            name, token, max_age=_YEAR, httponly=True, samesite="lax", secure=self._secure
+        )
+        return response
+
+    # ---- pages of annotators
+
+    async def home(self, request: Request) -> Response:
+        """Consent first; then progress and where to go on."""
+        name = self._annotator(request)
+        plan = self.answering.plan
+        progress = self.answering.progress(name)
+        if not self.answering.has_agreed(name):
+            text = str(plan.settings["consent"])
+            paragraphs = [part.strip() for part in text.split("\n\n") if part.strip()]
+            return self._page("consent.html.j2", name, progress=progress, paragraphs=paragraphs)
+        training = sum(t.item.purpose == "training" for t in self.answering.tasks(name))
+        return self._page("home.html.j2", name, progress=progress, training=training)
+
+    async def consent(self, request: Request) -> Response:
+        """The text was agreed to."""
+        name = self._annotator(request)
+        if (await form_of(request)).get("agree") != "yes":
+            raise HTTPException(400, "Nothing was agreed to.")
+        self.answering.agree(name)
+        return RedirectResponse("/guidelines", 303)
+
+    async def guidelines(self, request: Request) -> Response:
+        """What the questions mean."""
+        name = self._annotator(request)
+        asked = self.answering.questions
+        cohorts = [
+            (title, [question(d.name, "image") for d in dimensions_of(cohort) if d.name in asked])
+            for cohort, title in _COHORTS.items()
+        ]
+        return self._page(
+            "guidelines.html.j2",
+            name,
+            cohorts=[(title, found) for title, found in cohorts if found],
+            section=self.answering.section,
+        )
+
+    async def next_item(self, request: Request) -> Response:
+        """On to the next item with an open question."""
+        name = self._annotator(request)
+        after = request.query_params.get("after", "-1")
+        position = self.answering.next_position(name, int(after) if after.isdigit() else -1)
+        if position is None:
+            return RedirectResponse("/", 303)
+        return RedirectResponse(f"/item/{position}", 303)
+
+    async def item(self, request: Request) -> Response:
+        """One item with its questions; the script shows them one by one."""
+        name = self._annotator(request)
+        if not self.answering.has_agreed(name):
+            return RedirectResponse("/", 303)
+        task = self._task(request, name)
+        tasks = self.answering.tasks(name)
+        place = next(i for i, t in enumerate(tasks) if t is task)
+        asked = [self.answering.question(d, task).as_json() for d in self.answering.questions]
+        data = {
+            "annotator": name,
+            "position": task.assignment.position,
+            "kind": task.item.kind,
+            "training": task.item.purpose == "training",
+            "pictures": len(task.item.image_ids),
+            "questions": asked,
+            "answers": self._answers(name, task),
+            "before": tasks[place - 1].assignment.position if place else None,
+        }
+        return self._page(
+            "item.html.j2",
+            name,
+            progress=self.answering.progress(name),
+            task=task,
+            number=place + 1,
+            numbers=len(tasks),
+            number_of_questions=len(asked),
+            data=script_data(data),
+        )
+
+    async def item_answers(self, request: Request) -> Response:
+        """The newest answers about an item, for a window that was away."""
+        name = self._annotator(request)
+        return JSONResponse(self._answers(name, self._task(request, name)))
+
+    async def picture(self, request: Request) -> Response:
+        """One picture of an item of this annotator; others cannot be asked for."""
+        name = self._annotator(request)
+        task = self._task(request, name)
+        place, size = request.path_params["place"], request.path_params["size"]
+        if not (0 <= place < len(task.images)) or size not in SIZES:
+            raise HTTPException(404, "There is no such picture.")
+        path = self._paths.get(task.images[place])
+        data = None if path is None else await run_in_threadpool(self._pictures.get, path, size)
+        if data is None:
+            raise HTTPException(404, "The picture cannot be read.")
+        keep = {"cache-control": "private, max-age=86400"}
+        return Response(data, media_type="image/webp", headers=keep)
+
+    async def answer(self, request: Request) -> Response:
+        """Take in one answer; it is on disk before this returns."""
+        name = self._annotator(request)
+        try:
+            given, who = given_of(await request.json())
+            if who != name:
+                # Another link was opened in this browser: the answer is somebody else's.
+                return JSONResponse({"error": "other_annotator"}, 409)
+            task = self.answering.task(name, given.position)
+            stored = self.answering.submit(name, given)
+        except (InvalidAnswer, KeyError, TypeError, ValueError) as error:
+            return JSONResponse({"error": str(error)[:200]}, 422)
+        assert task is not None  # `submit` has refused what has no task
+        return JSONResponse(
+            {
+                "version": stored.version,
+                "conflict": stored.based_on != stored.version - 1,
+                "feedback": self.answering.feedback(task, stored),
+            }
+        )
+
+    async def leave(self, request: Request) -> Response:
+        """The annotator wants to be removed, with all answers."""
+        name = self._annotator(request)
+        if (await form_of(request)).get("sure") != "yes":
+            raise HTTPException(400, "Tick the box to confirm; nothing was removed.")
+        number = self.answering.remove(name)
+        response = self._page("left.html.j2", None, number=number)
+        response.delete_cookie(COOKIE)
+        return response
+
+    # ---- the administrator's page
+
+    async def admin(self, request: Request) -> Response:
+        """Progress and quality."""
+        self._check_admin(request)
+        return self._admin_page(request)
+
+    async def administer(self, request: Request) -> Response:
+        """Invite, give a new link, revoke or remove."""
+        self._check_admin(request)
+        form = await form_of(request)
+        what, name = form.get("what", ""), form.get("annotator", "")
+        book = self.answering.book
+        invited: list[Invited] = []
+        try:
+            said = ""
+            if what == "invite":
+                number = form.get("number", "")
+                invited = invite(book, int(number) if number.isdigit() else 0)
+            elif what == "link":
+                invited = [new_link(book, name)]
+            elif what == "revoke":
+                revoke(book, name)
+                said = f"The link of {name} works no more; the answers stay."
+            elif what == "remove":
+                if form.get("sure") != name:
+                    raise InputError("the name was not repeated", "nothing was removed")
+                number_removed = self.answering.remove(name)
+                said = f"Removed, with {number_removed} answers."
+            else:
+                raise InputError(f"{what!r} is nothing to do", "use the buttons")
+        except InputError as error:
+            return self._admin_page(request, said=str(error), status=400)
+        self.answering.refresh()
+        return self._admin_page(request, said=said, invited=invited)
+
+    def _admin_page(
+        self,
+        request: Request,
+        said: str = "",
+        invited: list[Invited] | None = None,
+        status: int = 200,
+    ) -> Response:
+        base = self.public_url or str(request.base_url).rstrip("/")
+        links = [(one.annotator, f"{base}/a/{one.token}") for one in invited or ()]
+        return self._page(
+            "admin.html.j2",
+            None,
+            status=status,
+            view=overview(self.answering),
+            said=said,
+            links=links,
+        )
+
+    # ---- the rest
+
+    async def static(self, request: Request) -> Response:
+        """Script, style and icon."""
+        name = request.path_params["name"]
+        if name not in _STATIC:
+            raise HTTPException(404, "There is no such file.")
+        data = files("contextbias.annotate").joinpath(f"static/{name}").read_bytes()
+        keep = {"cache-control": "private, max-age=300"}
+        return Response(data, media_type=_STATIC[name], headers=keep)
+
+    async def health(self, _: Request) -> Response:
+        """Whether the server answers; says nothing else."""
+        return PlainTextResponse("ok")
+
+    def _task(self, request: Request, name: str) -> Task:
+        task = self.answering.task(name, request.path_params["position"])
+        if task is None:
+            raise HTTPException(404, "There is no such page.")
+        return task
+
+    def _answers(self, name: str, task: Task) -> dict[str, Any]:
+        return {
+            dimension: {
+                "labels": row.labels,
+                "reason": row.missing_reason,
+                "count": row.count,
+                "version": row.version,
+                "feedback": self.answering.feedback(task, row),
+            }
+            for dimension, row in self.answering.answers(name, task).items()
+        }
+
+    def _page(
+        self, template: str, name: str | None, *, status: int = 200, **values: Any
+    ) -> HTMLResponse:
+        text = self._pages.get_template(template).render(
+            annotator=name, contact=self.answering.section.contact, words=words, **values
+        )
+        return HTMLResponse(text, status)
+
+    async def _refused(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if request.headers.get("accept", "").startswith("application/json"):
+            return JSONResponse({"error": error.detail}, error.status_code)
+        return self._page("refused.html.j2", None, status=error.status_code, text=str(error.detail))
+
+    async def _refused_by_us(self, _: Request, error: Exception) -> Response:
+        """The store cannot be written, for example: the page keeps the answer and tries again."""
+        return JSONResponse({"error": str(error)}, 503)

@@ -1,0 +1,322 @@
+"""`contextbias annotate`: ask people about a study's images, in a web page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contextbias.cli.run import StudyFolder
+
+if TYPE_CHECKING:
+    from contextbias.annotate.answering import Answering
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Ask people about a study's images, in a web page of your own.",
+    add_completion=False,
+)
+
+Name = Annotated[str, typer.Argument(metavar="ANNOTATOR", help="The pseudonym, such as a1.")]
+
+
+class Form(StrEnum):
+    """Forms of exported answers."""
+
+    CSV = "csv"
+    LABEL_STUDIO = "label-studio"
+
+
+@app.callback()
+def _group() -> None:
+    pass
+
+
+@app.command("invite")
+def invite_annotators(
+    study: StudyFolder,
+    annotators: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many, called a1, a2, …")
+    ] = 3,
+    names: Annotated[
+        str | None,
+        typer.Option(help="Their pseudonyms instead, separated by commas.", show_default=False),
+    ] = None,
+    base: Annotated[
+        str, typer.Option("--url", metavar="URL", help="Address at which `serve` is reached.")
+    ] = "http://127.0.0.1:8765",
+) -> None:
+    """Invite annotators and print a personal link for each, as CSV.
+
+    The first invitation declares the study: it draws the items and writes down the questions and
+    the rules that exclude, as study.toml has them in [annotate]. A link is printed once; the study
+    holds only its hash. With more annotators later, what has too few people goes to them.
+    """
+    import csv
+
+    from contextbias.pipeline.annotation import invite_people
+
+    wanted = annotators if names is None else [n.strip() for n in names.split(",") if n.strip()]
+    invited, changed = invite_people(study, wanted)
+    write = csv.writer(sys.stdout, lineterminator="\n").writerow
+    write(("annotator", "link"))
+    for one in invited:
+        write((one.annotator, f"{base.rstrip('/')}/a/{one.token}"))
+    typer.echo(f"Each link is for one person. Then: contextbias annotate serve {study}", err=True)
+    if changed:
+        typer.echo(
+            f"[annotate] has changed since it was declared ({', '.join(changed)}); what was "
+            "declared stays in force",
+            err=True,
+        )
+
+
+@app.command()
+def serve(
+    study: StudyFolder,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8765,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = (
+        "127.0.0.1"
+    ),
+    allow_remote: Annotated[
+        bool,
+        typer.Option("--allow-remote", help="Listen on an address that other machines can reach."),
+    ] = False,
+    public_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Address that annotators use, when the server is behind another one.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve the questions to annotators, until Ctrl-C. Prints the administrator's link.
+
+    Listens on this machine only, unless --allow-remote is given. The study can be run, measured and
+    reported meanwhile. Every answer is on disk before the page hears of it.
+    """
+    from contextbias.annotate.server import serve as serve_until_stopped
+
+    def say(url: str, admin: str) -> None:
+        typer.echo(f"Annotators: {url}  (each with a personal link from `annotate invite`)")
+        typer.echo(f"Administrator, until the server stops: {admin}")
+        sys.stdout.flush()
+
+    from contextbias.pipeline.annotation import image_files
+
+    with _answering(study) as answering:
+        serve_until_stopped(
+            answering,
+            image_files(study),
+            host=host,
+            port=port,
+            allow_remote=allow_remote,
+            public_url=public_url,
+            started=say,
+        )
+    typer.echo("Stopped. All answers are in the study.", err=True)
+
+
+@app.command("simulate")
+def simulate_annotators(
+    study: StudyFolder,
+    annotators: Annotated[int, typer.Option(metavar="N", min=1, max=50, help="How many.")] = 3,
+) -> None:
+    """Let simulated annotators answer, for a study of the simulated generator.
+
+    They know what was planted in each image, and err in 4% to 12% of the answers. Nothing that they
+    say is a finding about people.
+    """
+    from contextbias.pipeline.annotation import simulate_people
+
+    for name, number in simulate_people(study, annotators).items():
+        print(f"{name}: {number:,} new answers")
+
+
+@app.command()
+def progress(
+    study: StudyFolder,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say how far each annotator is and how well it goes. Changes nothing."""
+    import json
+    from dataclasses import asdict
+
+    from contextbias.annotate.administration import overview
+
+    with _answering(study, writing=False) as answering:
+        view = overview(answering)
+    if as_json:
+        people = [{**asdict(line.quality), **asdict(line.progress)} for line in view.lines]
+        print(
+            json.dumps(
+                {"items": view.items, "answered_by": view.complete, "annotators": people}, indent=2
+            )
+        )
+        return
+    by = ", ".join(f"{items} by {number}" for number, items in view.complete.items())
+    print(f"{view.items} items for {view.per_item} annotators each; answered whole: {by}")
+    for line in view.lines:
+        done, quality = line.progress, line.quality
+        seconds = quality.median_seconds
+        time = "" if seconds is None else f", median {seconds:.1f} s"
+        gold = "" if quality.gold_right is None else f", {quality.gold_right:.0%} of gold right"
+        breaks = f"; does not count: {'; '.join(quality.breaks)}" if quality.breaks else ""
+        print(f"{quality.annotator:<14}{done.done:,} of {done.total:,}{time}{gold}{breaks}")
+
+
+@app.command("link")
+def give_new_link(study: StudyFolder, annotator: Name) -> None:
+    """Give an annotator a new link, which is printed; the old one stops working."""
+    from contextbias.annotate.invitation import new_link
+
+    with _answering(study) as answering:
+        print(new_link(answering.book, annotator).token)
+    typer.echo("The link is the server's address, /a/ and this word.", err=True)
+
+
+@app.command("revoke")
+def revoke_link(study: StudyFolder, annotator: Name) -> None:
+    """Take an annotator's link away. The answers stay; open items can go to others."""
+    from contextbias.annotate.invitation import revoke
+
+    with _answering(study) as answering:
+        revoke(answering.book, annotator)
+
+
+@app.command()
+def remove(
+    study: StudyFolder,
+    annotator: Name,
+    sure: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete an annotator with all answers, for good. What stays is how many there were.
+
+    Numbers and exports that were made before are not changed: make them anew.
+    """
+    from contextbias.annotate.invitation import annotator_named
+
+    with _answering(study) as answering:
+        annotator_named(answering.book, annotator)
+        if not sure:
+            typer.confirm(f"Delete {annotator} and all answers?", abort=True, err=True)
+        number = answering.remove(annotator)
+    typer.echo(f"Deleted, with {number:,} answers. Measure and report anew.", err=True)
+
+
+@app.command("export")
+def export_answers(
+    study: StudyFolder,
+    to: Annotated[Form, typer.Option(help="csv, or label-studio: tasks with annotations.")] = (
+        Form.CSV
+    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write; left out: stdout.", show_default=False),
+    ] = None,
+    versions: Annotated[
+        bool, typer.Option("--versions", help="csv: every version of every answer.")
+    ] = False,
+    interface: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="label-studio: print the labelling interface for `set` or `image` instead.",
+            show_default=False,
+        ),
+    ] = None,
+    prefix: Annotated[
+        str,
+        typer.Option(help="label-studio: what stands before each picture's name.", metavar="TEXT"),
+    ] = "",
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="label-studio: also write the pictures there, under names that tell nothing.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write people's answers as CSV, or as tasks for Label Studio."""
+    from contextbias.files import write_atomic
+
+    text = _exported(study, to, versions=versions, interface=interface, prefix=prefix)
+    if pictures is not None:
+        _write_pictures(study, pictures)
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_atomic(out, text.encode())
+
+
+@app.command("import")
+def import_answers(
+    study: StudyFolder,
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="Label Studio's JSON export.")],
+) -> None:
+    """Take in answers that people gave in Label Studio, about items that were exported there.
+
+    Nothing is taken in when one of them does not fit. Taking in the same file again adds nothing.
+    """
+    from contextbias.annotate.exchange import from_label_studio
+    from contextbias.errors import InputError
+    from contextbias.files import unreadable
+
+    try:
+        text = source.read_text("utf-8-sig")
+    except OSError as error:
+        raise unreadable(source, error) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{source} is not UTF-8 text", "export it as JSON") from None
+    with _answering(study) as answering:
+        made = from_label_studio(answering, text, str(source))
+    for name, number in sorted(made.items()):
+        print(f"{name}: {number:,} new answers")
+
+
+def _exported(study: Path, to: Form, *, versions: bool, interface: str | None, prefix: str) -> str:
+    import json
+
+    from contextbias.annotate import exchange
+    from contextbias.annotation_tables import IMAGE, SET, AnswerRow, LabelRow
+    from contextbias.errors import InputError
+
+    with _answering(study, writing=False) as answering:
+        book = answering.book
+        if to is Form.CSV:
+            if versions:
+                return exchange.to_csv(book.audit_trail(), AnswerRow)
+            return exchange.to_csv(book.labels(), LabelRow)
+        if interface is not None:
+            if interface not in (SET, IMAGE):
+                raise InputError(f"--interface {interface}", "write set or image")
+            size = answering.section.set_size
+            return exchange.label_studio_config(answering.questions, interface, size)
+        tasks = exchange.to_label_studio(book, prefix)
+        return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
+
+
+def _write_pictures(study: Path, folder: Path) -> None:
+    from contextbias.annotate.exchange import write_pictures
+    from contextbias.pipeline.annotation import image_files
+
+    with _answering(study, writing=False) as answering:
+        number = write_pictures(answering.book, image_files(study), folder)
+    typer.echo(f"{number:,} pictures in {folder}", err=True)
+
+
+@contextmanager
+def _answering(study: Path, *, writing: bool = True) -> Iterator[Answering]:
+    """The study of people in a study folder, closed at the end."""
+    from contextbias.annotate.answering import Answering
+    from contextbias.people import Annotations
+
+    with Annotations.open(study, writing=writing) as book:
+        yield Answering(book)

@@ -1,0 +1,63 @@
+"""Annotation as a part of a study: which images people can see, and where they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contextbias.annotate.answering import Answering
+from contextbias.annotate.invitation import Invited, declare, differs, invite
+from contextbias.annotate.simulate import simulate
+from contextbias.annotation_tables import AnnotationPlanRow
+from contextbias.people import Annotations
+from contextbias.pipeline.selection import Wanted, has_file
+from contextbias.store import Study
+from contextbias.tables import OK, ImageRow
+
+
+def showable(study: Study) -> list[ImageRow]:
+    """Images that belong to the study's configuration and whose file is there, by id."""
+    images = Wanted(study).images()
+    found = [i for i in images if i.status == OK and i.path is not None and has_file(study, i)]
+    return sorted(found, key=lambda image: image.image_id)
+
+
+def image_files(root: Path) -> dict[str, Path]:
+    """Image id -> file, of every image that was ever made or taken in.
+
+    What was drawn for people stays in the study of people, whatever study.toml says now.
+    """
+    with Study.open(root) as study:
+        return {i.image_id: study.root / i.path for i in study.images() if i.path is not None}
+
+
+def invite_people(root: Path, names: Sequence[str] | int) -> tuple[list[Invited], list[str]]:
+    """Declare the study of people, if that was not done, and invite.
+
+    Returns:
+        Who was invited, and the keys of [annotate] that have changed since the declaration and so
+        have no effect.
+
+    Raises:
+        StudyError: There is no study, or answers are being taken in by another process.
+        InputError: There is nothing to show, or a name cannot be used.
+    """
+    with Study.open(root) as study, Annotations.open(root, writing=True) as book:
+        plan = _declared(study, book)
+        return invite(book, names), differs(plan, study.config)
+
+
+def simulate_people(root: Path, number: int) -> dict[str, int]:
+    """Let simulated annotators answer everything; returns annotator -> new answers.
+
+    Raises:
+        InputError: Nothing is planted in the images that were drawn.
+    """
+    with Study.open(root) as study, Annotations.open(root, writing=True) as book:
+        _declared(study, book)
+        return simulate(Answering(book), study.images(), study.root, number)
+
+
+def _declared(study: Study, book: Annotations) -> AnnotationPlanRow:
+    there = book.plan()
+    return there if there is not None else declare(book, study.config, showable(study))
