@@ -60,6 +60,8 @@ def _work(work: dict[str, Any]) -> Iterator[str]:
     expected, free = work["disk"]["expected"], work["disk"]["free"]
     if expected > free:
         yield f"The disk is too small: {_bytes(expected)} are expected, {_bytes(free)} are free."
+    elif expected:
+        yield f"Disk: {_bytes(expected)} are expected, {_bytes(free)} are free."
 
 
 def _notes(section: dict[str, Any]) -> Iterator[str]:
@@ -77,8 +79,10 @@ def _notes(section: dict[str, Any]) -> Iterator[str]:
             parts.append(f"{section[key]:,} {what}")
     if section["money"] is not None:
         parts.append(f"{section['money']:,.2f} {section['currency']}")
-    if parts or section["notes"]:
-        yield from _wrapped(f"{section['name']}: {'; '.join([*parts, *section['notes']])}")
+    if parts:
+        yield from _wrapped(f"{section['name']}: {'; '.join(parts)}")
+    for note in section["notes"]:
+        yield from _wrapped(f"{section['name']}: {note}")
 
 
 # ---- the answer

@@ -6,16 +6,19 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from contextbias.config import BackendSection
+from contextbias.engines.devices import seats_of
 from contextbias.errors import MissingPart
 from contextbias.extract.work import reading_id
 from contextbias.forecast import Forecast
 from contextbias.ids import content_hash
 from contextbias.pipeline.selection import Wanted
-from contextbias.registry import load_generator, load_reader
+from contextbias.places import is_url
+from contextbias.registry import load_reader
 from contextbias.store import STORE_FILE, Study
 from contextbias.tables import OK, ImageRow
 from contextbias.worklist import pending
@@ -41,9 +44,20 @@ def workload(wanted: Wanted) -> dict[str, Any]:
         _of_reader(wanted.study, section, readable, coming, pixels)
         for section in wanted.study.config.readers
     ]
-    sizes = [section["size"] for section in sections if section["size"] is not None]
-    free = shutil.disk_usage(wanted.study.root).free
-    return {"sections": sections, "disk": {"expected": sum(sizes), "free": free}}
+    return {"sections": sections, "disk": _disk(wanted.study, sections)}
+
+
+def _disk(study: Study, sections: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Bytes that are expected to be added and that are free, where images are kept.
+
+    Of images at a URL nothing lies on this disk, as far as they are not fetched.
+    """
+    place = study.config.run.images
+    away = place is not None and is_url(place)
+    sizes = [s["size"] for s in sections if s["size"] and not (away and s["stage"] == "generate")]
+    folder = study.root if place is None or away else study.root / Path(place).expanduser()
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    return {"expected": sum(sizes), "free": shutil.disk_usage(there).free}
 
 
 def _of_generator(
@@ -58,12 +72,12 @@ def _of_generator(
             ids, study.attempts("images"), attempts=study.config.run.attempts
         )
     ]
-    backend = load_generator(section.backend, dict(section.options))
+    backend = wanted.backend_of(section)
     forecast = backend.plan(left) if left and hasattr(backend, "plan") else Forecast()
     mine = [i for i in images if i.generator == section.name and i.status == OK]
     forecast = _measured(forecast, len(left), [i.seconds for i in mine], "images")
-    if mine and left:
-        forecast = replace(forecast, size=round(_file_size(study, mine) * len(left)))
+    if mine and left and (size := _file_size(study, mine)):
+        forecast = replace(forecast, size=round(size * len(left)))
     counts = (len(orders), len(orders) - len(left), len(left))
     return _section("generate", section, counts, forecast, _workers(study, backend.parallel))
 
@@ -130,10 +144,10 @@ def _measured(forecast: Forecast, left: int, seconds: Sequence[float], what: str
 
 
 def _file_size(study: Study, images: Sequence[ImageRow]) -> float:
-    """Bytes of an image and of what lies beside it, from some of them; 0 where all are gone."""
+    """Bytes of an image and of what lies beside it, from some of them; 0 where none is here."""
     sizes = []
     for image in images[:: -(-len(images) // _SAMPLE)]:
-        path = study.root / str(image.path)
+        path = study.files.path(str(image.path))
         beside = path.parent.glob(f"{path.stem}.*")
         sizes.append(sum(file.stat().st_size for file in beside))
     return fmean(sizes)
@@ -155,6 +169,10 @@ def _pixels(
 
 
 def _workers(study: Study, parallel: str) -> int:
-    if parallel == "none":
+    """How many there will be on this machine; of a cluster that runs, nothing is known here."""
+    run = study.config.run
+    if parallel in ("none", "stream"):
         return 1
-    return study.config.run.workers or os.cpu_count() or 1
+    if parallel == "devices":
+        return len(seats_of(None if run.devices == "auto" else run.devices))
+    return run.workers or os.cpu_count() or 1

@@ -102,7 +102,9 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         tables[FAILED] = missing.failed_table(failed).write_csv().encode()
     with ThreadPoolExecutor(max_workers=1) as aside:
         # Decoding images and drawing charts both release the interpreter's lock.
-        embedding = aside.submit(embed, inputs.images, budget=inputs.thumbnail_budget)
+        embedding = aside.submit(
+            embed, inputs.images, budget=inputs.thumbnail_budget, fetch=inputs.fetch
+        )
         views = _reader_views(inputs)
         thumbnails = embedding.result()
     conditions = asked.condition_rows(inputs)

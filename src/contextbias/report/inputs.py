@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,3 +76,5 @@ class ReportInputs:
     """Folder that the page will be written to; links to the originals are relative to it."""
     thumbnail_budget: int = field(default=12_000_000)
     """Upper bound of the bytes that embedded thumbnails take in the page."""
+    fetch: Callable[[str], Path] = Path
+    """``path`` of an image to where it can be opened: not all images need be on this machine."""

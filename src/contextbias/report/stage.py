@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextbias import __version__
-from contextbias.errors import StudyError
+from contextbias.errors import InputError, StudyError
+from contextbias.files import StudyFiles
 from contextbias.ids import image_seed
 from contextbias.report.inputs import ATTRIBUTE_COLUMNS, ReportInputs, RunFacts
 from contextbias.schema import CODEBOOK_VERSION
@@ -42,7 +44,7 @@ def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
         raise StudyError(f"{study.root} has no estimates yet", "run `contextbias measure` first")
     attributes = facts.select(ATTRIBUTE_COLUMNS).collect()
     known = set(attributes["image_id"].unique())
-    images = [_absolute(i, study.root) for i in study.images() if i.image_id in known]
+    images = [_absolute(i, study.files) for i in study.images() if i.image_id in known]
     asked = {image.prompt_id for image in images}
     if (counts := study.label_counts()) is not None:
         asked |= set(counts["prompt_id"].unique())
@@ -55,11 +57,23 @@ def inputs_of(study: Study, readers: Sequence[ReaderRow]) -> ReportInputs:
         images=images,
         prompts=prompts,
         report_dir=study.root / "report",
+        fetch=partial(_fetched, study.files),
     )
 
 
-def _absolute(image: ImageRow, root: Path) -> ImageRow:
-    return image if image.path is None else replace(image, path=str(root / image.path))
+def _absolute(image: ImageRow, files: StudyFiles) -> ImageRow:
+    return image if image.path is None else replace(image, path=str(files.path(image.path)))
+
+
+def _fetched(files: StudyFiles, path: str) -> Path:
+    """An image of the page, copied into the study folder if it is kept at a URL."""
+    there = Path(path)
+    if not there.is_relative_to(files.root):
+        return there
+    try:
+        return files.fetched(there.relative_to(files.root).as_posix())
+    except InputError:  # the page comes out all the same, without this picture
+        return there
 
 
 def _facts(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -33,7 +34,9 @@ class Thumbnails:
     """True when no image had to be left out."""
 
 
-def embed(images: Sequence[ImageRow], *, budget: int) -> Thumbnails:
+def embed(
+    images: Sequence[ImageRow], *, budget: int, fetch: Callable[[str], Path] = Path
+) -> Thumbnails:
     """Make thumbnails until `budget` is spent, giving every cell its turn.
 
     A cell is a generator, role and condition. Within it, images take turns over the prompts (the
@@ -44,6 +47,7 @@ def embed(images: Sequence[ImageRow], *, budget: int) -> Thumbnails:
     Args:
         images: Latest attempt of each image, paths absolute.
         budget: Bytes that the thumbnails may take in the page, base64 included.
+        fetch: From an image's path to where it can be opened.
 
     Returns:
         All images when they fit; else as many whole turns as do.
@@ -53,7 +57,7 @@ def embed(images: Sequence[ImageRow], *, budget: int) -> Thumbnails:
     spent = 0
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         for turn in _turns(images):
-            made = list(pool.map(_thumbnail, turn))
+            made = list(pool.map(partial(_thumbnail, fetch), turn))
             spent += sum(-(-len(data) // 3) * 4 for data in made if data is not None)
             if spent > budget and kept:
                 return Thumbnails(tuple(kept), tuple(webp), complete=False)
@@ -72,12 +76,12 @@ def _turns(images: Sequence[ImageRow]) -> Iterator[list[ImageRow]]:
         yield [cell[turn] for cell in ordered if turn < len(cell)]
 
 
-def _thumbnail(image: ImageRow) -> bytes | None:
+def _thumbnail(fetch: Callable[[str], Path], image: ImageRow) -> bytes | None:
     """Return WebP bytes of the image at thumbnail size; None when there is no readable file."""
     if image.status != OK or image.path is None:
         return None
     try:
-        with Image.open(Path(image.path)) as opened:
+        with Image.open(fetch(image.path)) as opened:
             opened.draft("RGB", (2 * EDGE, 2 * EDGE))
             small = ImageOps.exif_transpose(opened)
             small.thumbnail((EDGE, EDGE), Image.Resampling.BICUBIC, reducing_gap=2.0)
