@@ -175,9 +175,10 @@ class Batches:
                 fault = {"code": "batch_expired", "message": "not executed before it expired"}
                 errors.append({"custom_id": line["custom_id"], "response": None, "error": fault})
                 continue
-            status, body = self.ask(line["body"], batch["id"])
             if index < self.fail_lines:
                 status, body = 500, {"error": {"message": "The server had an error"}}
+            else:
+                status, body = self.ask(line["body"], batch["id"])
             response = {"status_code": status, "request_id": f"req_{index}", "body": body}
             found = {"custom_id": line["custom_id"], "response": response, "error": None}
             (output if status == 200 else errors).append(found)

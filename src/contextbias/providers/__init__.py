@@ -17,6 +17,8 @@ pacing, retries, budgets, prices, what each model allows, and batches::
 
 from __future__ import annotations
 
+from contextbias.providers.batch import BatchOptions, batches
+from contextbias.providers.batch_records import outstanding
 from contextbias.providers.budget import Budget, BudgetOptions, require_price
 from contextbias.providers.chat import Params, complete, send
 from contextbias.providers.connection import Connection, ConnectionOptions
@@ -31,6 +33,7 @@ from contextbias.providers.session import USAGE, Session, sum_usage
 
 __all__ = [
     "USAGE",
+    "BatchOptions",
     "Budget",
     "BudgetOptions",
     "Connection",
@@ -47,9 +50,11 @@ __all__ = [
     "Session",
     "State",
     "Usage",
+    "batches",
     "complete",
     "exchange",
     "lint_schema",
+    "outstanding",
     "price",
     "profile",
     "require_price",

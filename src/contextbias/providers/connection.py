@@ -92,22 +92,39 @@ class Connection:
         Raises:
             MissingPart: openai is not installed, or there is no key.
         """
-        try:
-            import openai
-        except ModuleNotFoundError as error:
-            raise MissingPart(
-                f"talking to a service needs {error.name}, which is not installed",
-                "pip install 'contextbias[openai]'",
-            ) from None
+        openai = _openai()
         # The client's own class of limits: which HTTP library is below it depends on its version.
         limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
             max_connections=connections, max_keepalive_connections=connections
         )
-        return openai.AsyncOpenAI(
-            base_url=self.base_url,
-            api_key=self.key(),
-            timeout=self.timeout,
-            max_retries=0,
-            default_headers=dict(self.headers),
-            http_client=openai.DefaultAsyncHttpxClient(limits=limits, trust_env=not self.is_local),
-        )
+        http = openai.DefaultAsyncHttpxClient(limits=limits, trust_env=not self.is_local)
+        return openai.AsyncOpenAI(max_retries=0, http_client=http, **self._arguments())
+
+    def open_plain(self, *, retries: int) -> Any:
+        """An ``openai.OpenAI`` for a few requests in sequence; closed by the caller.
+
+        Raises:
+            MissingPart: As above.
+        """
+        openai = _openai()
+        http = openai.DefaultHttpxClient(trust_env=not self.is_local)
+        return openai.OpenAI(max_retries=retries, http_client=http, **self._arguments())
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "base_url": self.base_url,
+            "api_key": self.key(),
+            "timeout": self.timeout,
+            "default_headers": dict(self.headers),
+        }
+
+
+def _openai() -> Any:
+    try:
+        import openai
+    except ModuleNotFoundError as error:
+        raise MissingPart(
+            f"talking to a service needs {error.name}, which is not installed",
+            "pip install 'contextbias[openai]'",
+        ) from None
+    return openai

@@ -62,12 +62,17 @@ class State:
     """Seconds that the server still asks to wait."""
     stopping: bool
     """Nothing more is sent; what is in flight is waited for."""
+    batches: int = 0
+    """With the provider; 0 where requests are sent one by one."""
 
     def words(self) -> str:
         """``16 in flight, 0.42 USD spent, 1.90 projected``."""
         if self.stopping:
             return f"stopping: {self.in_flight} in flight (Ctrl-C again gives them up)"
-        parts = [f"{self.in_flight} in flight"]
+        parts = [f"{self.in_flight:,} in flight"]
+        if self.batches:
+            many = "batches" if self.batches > 1 else "batch"
+            parts = [f"{self.in_flight:,} in {self.batches} {many} (Ctrl-C: collect them later)"]
         if self.paused > 1:
             parts.append(f"the service asks to wait {self.paused:.0f} s")
         if self.spent is not None:
@@ -318,9 +323,15 @@ def _end(run: _Run[Any]) -> BaseException | None:
         is_key = tally.fatal.code.startswith(("401", "403"))
         kind = MissingPart if is_key and not tally.answered else Incomplete
         return kind(problem, tally.fatal.fix)
-    if tally.over_budget and run.budget is not None and run.budget.limit is not None:
-        return Incomplete(
-            f"the budget of {run.budget.limit:g} USD is used up ({run.budget.spent:.4g} spent)",
-            "raise budget in study.toml and run again; only what is missing will be asked for",
-        )
+    if tally.over_budget and run.budget is not None:
+        return over_budget(run.budget)
     return None
+
+
+def over_budget(budget: Budget) -> Incomplete:
+    """The pause of a budget that has no room for another request."""
+    return Incomplete(
+        f"the budget of {budget.limit or 0:g} USD has no room for another request "
+        f"({budget.spent:.4g} spent)",
+        "raise budget in study.toml and run again; only what is missing will be asked for",
+    )

@@ -14,6 +14,7 @@ from contextbias.ids import bytes_sha256
 from contextbias.providers.budget import Budget
 from contextbias.providers.outcomes import (
     AGAIN,
+    BLOCK_CODES,
     BLOCKED,
     ERROR,
     FATAL,
@@ -170,7 +171,7 @@ class Line:
         except Exception as error:  # whatever the client raises is an outcome
             return self._failed(error, sent_at)
         else:
-            reply = _answer(body, headers, read, time.perf_counter() - began)
+            reply = answered(body, headers, read, time.perf_counter() - began)
             self._answered(reply, tokens)
             return reply
         finally:
@@ -208,7 +209,8 @@ class Line:
         return failures > self.gate.pacing.retries
 
 
-def _answer(body: bytes, headers: Mapping[str, str], read: Read, seconds: float) -> Reply:
+def answered(body: bytes, headers: Mapping[str, str], read: Read, seconds: float) -> Reply:
+    """What a 200 response means: what `read` says, with time, headers and hash."""
     try:
         reply = read(body)
     except Exception as error:  # a server may answer anything
@@ -222,6 +224,18 @@ def _answer(body: bytes, headers: Mapping[str, str], read: Read, seconds: float)
         body=body,
         sha256=bytes_sha256(body),
     )
+
+
+def refused(status: int, body: Any) -> Reply:
+    """What a response of another status means, where no exception tells (in batches)."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    found = error if isinstance(error, Mapping) else {}
+    code, said = str(found.get("code") or ""), str(found.get("message") or "no reason given")
+    shown = f"{status} {code}".strip()
+    reason = f"{shown}: {' '.join(said.split())[:300]}"
+    if code in BLOCK_CODES:
+        return Reply(status=BLOCKED, reason=reason)
+    return Reply(status=ERROR, reason=reason, failure=Failure(kind=ITEM, code=shown))
 
 
 def _stopped(tries: list[str]) -> Reply:

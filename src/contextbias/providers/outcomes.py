@@ -33,6 +33,15 @@ STOPPED = "stopped"
 """The request was not sent, since the exchange is stopping; its item stays pending."""
 
 
+BLOCK_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "moderation_blocked",
+    "safety_violation",
+}
+"""Error codes of requests that a filter stopped."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """What a reply was charged for."""
@@ -148,7 +157,7 @@ def classify(error: Exception) -> Failure:
 def is_block(error: Exception) -> bool:
     """Whether an error response says that a filter stopped the request's content."""
     code = str(getattr(error, "code", None) or "")
-    return code in _BLOCK_CODES
+    return code in BLOCK_CODES
 
 
 def words(error: Exception) -> str:
@@ -159,12 +168,6 @@ def words(error: Exception) -> str:
     return " ".join(text.split())[:300]
 
 
-_BLOCK_CODES = {
-    "content_filter",
-    "content_policy_violation",
-    "moderation_blocked",
-    "safety_violation",
-}
 _LONGEST_WAIT = 900.0
 # A server that asks to wait for longer than this asks for another day.
 _NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
