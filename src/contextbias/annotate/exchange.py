@@ -14,11 +14,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from contextbias.annotate.answering import Answering, Given
 from contextbias.annotate.invitation import IMPORTED
+from contextbias.annotate.pictures import SIZES, encoded
 from contextbias.annotate.questions import Question, question
 from contextbias.annotation_tables import (
     SET,
@@ -28,6 +30,7 @@ from contextbias.annotation_tables import (
     LabelRow,
 )
 from contextbias.errors import InputError
+from contextbias.files import write_atomic
 from contextbias.people import Annotations
 from contextbias.people.annotations import now
 
@@ -84,6 +87,26 @@ def to_label_studio(book: Annotations, prefix: str = "") -> list[dict[str, Any]]
         ]
         tasks.append({"data": data, "annotations": annotations})
     return tasks
+
+
+def picture_name(image: str) -> str:
+    """Name of the file of a picture for Label Studio."""
+    return f"{image}.webp"
+
+
+def write_pictures(book: Annotations, paths: Mapping[str, Path], folder: Path) -> int:
+    """Write every picture of an item, pixels alone, under its id; returns how many.
+
+    Raises:
+        InputError: A picture cannot be read, or the folder not be written.
+    """
+    shown = sorted({image for item in book.items() for image in item.image_ids})
+    for image in shown:
+        data = encoded(paths[image], SIZES["large"]) if image in paths else None
+        if data is None:
+            raise InputError(f"the picture {image} cannot be read", "put its file back")
+        write_atomic(folder / picture_name(image), data)
+    return len(shown)
 
 
 def _annotation(name: str, repeat: int, rows: Sequence[AnswerRow], kind: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _POLICY = (
 )
 _HEADERS = (
     (b"content-security-policy", _POLICY.encode()),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with none at all, forms are sent without an origin
     (b"x-content-type-options", b"nosniff"),
     (b"x-robots-tag", b"noindex, nofollow"),
     (b"cross-origin-resource-policy", b"same-origin"),
