@@ -17,6 +17,7 @@ from contextbias import __version__
 from contextbias.cli import (
     annotate,
     audit,
+    bench,
     consistency,
     demo,
     doctor,
@@ -81,6 +82,7 @@ app.command(rich_help_panel=_STUDY)(specifications.specifications)
 app.add_typer(imports.app, name="import", rich_help_panel=_STUDY)
 app.add_typer(annotate.app, name="annotate", rich_help_panel=_STUDY)
 app.command(rich_help_panel=_PARTS)(prompts_command.prompts)
+app.add_typer(bench.app, name="bench", rich_help_panel=_PARTS)
 app.command(rich_help_panel=_PARTS)(consistency.consistency)
 app.add_typer(models.app, name="models", rich_help_panel=_PARTS)
 
