@@ -30,6 +30,10 @@ class Progress(Protocol):
         """`done` more items are in the store; `failed` of them failed."""
         ...
 
+    def note(self, words: str) -> None:
+        """What else there is to say of the stage now: in flight, spent; shown beside the counts."""
+        ...
+
     def finish(self) -> None:
         """The stage has ended."""
         ...
@@ -48,6 +52,9 @@ class Silent:
     def advance(self, done: int, failed: int) -> None:
         """Ignore it."""
 
+    def note(self, words: str) -> None:
+        """Ignore it."""
+
     def finish(self) -> None:
         """Ignore it."""
 
@@ -62,17 +69,27 @@ class Lines:
         self._stage, self._unit, self._total = "", "", 0
         self._done = self._failed = 0
         self._began = self._last = 0.0
+        self._noted = ""
 
     def start(self, stage: str, total: int, unit: str) -> None:
         """Remember the stage."""
         self._stage, self._unit, self._total = stage, unit, total
         self._done = self._failed = 0
         self._began = self._last = time.monotonic()
+        self._noted = ""
 
     def advance(self, done: int, failed: int) -> None:
         """Count, and write a line when the last one is some seconds old."""
         self._done += done
         self._failed += failed
+        self._write_now_and_then()
+
+    def note(self, words: str) -> None:
+        """Remember the words, and write a line when the last one is some seconds old."""
+        self._noted = words
+        self._write_now_and_then()
+
+    def _write_now_and_then(self) -> None:
         if time.monotonic() - self._last >= QUIET_LINES_EVERY:
             self._last = time.monotonic()
             self._write()
@@ -90,7 +107,7 @@ class Lines:
         failed = f", {self._failed} failed" if self._failed else ""
         self.say(
             f"{self._stage}: {self._done:,} of {self._total:,} {self._unit}{failed}, "
-            f"{self._done / seconds:,.1f} a second"
+            f"{self._done / seconds:,.1f} a second{', ' if self._noted else ''}{self._noted}"
         )
 
 
@@ -119,10 +136,11 @@ class Live:
             MofNCompleteColumn(),
             TextColumn("{task.fields[unit]}{task.fields[failed]}"),
             TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[noted]}"),
             TimeRemainingColumn(),
             console=self._console,
         )
-        self._task = self._bar.add_task(stage, total=total, unit=unit, failed="", rate="")
+        self._task = self._bar.add_task(stage, total=total, unit=unit, failed="", rate="", noted="")
         self._bar.start()
 
     def advance(self, done: int, failed: int) -> None:
@@ -132,7 +150,13 @@ class Live:
         self._bar.update(self._task, advance=done, failed=text)
         speed = self._bar.tasks[0].speed
         if speed:
-            self._bar.update(self._task, rate=f"{speed:,.0f}/s")
+            digits = 0 if speed >= 10 else 1
+            self._bar.update(self._task, rate=f"{speed:,.{digits}f}/s")
+
+    def note(self, words: str) -> None:
+        """Show the words behind the counts."""
+        if self._bar is not None:
+            self._bar.update(self._task, noted=words)
 
     def finish(self) -> None:
         """Leave the bar as it stands."""

@@ -34,6 +34,15 @@ Engine = Annotated[
     ),
 ]
 
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Readers of a service use its Batch API: cheaper, within a day. Ctrl-C leaves the "
+        "batches there, and the same command collects them later.",
+    ),
+]
+
 _SHOWN_FAILURES = 20
 
 
@@ -47,6 +56,7 @@ def run(
     generators: Generators = None,
     preset: Preset = None,
     engine: Engine = None,
+    batch: Batch = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
     ] = False,
@@ -59,7 +69,7 @@ def run(
     from contextbias.pipeline import stages_until
 
     stages = stages_until(until)
-    options = make_options(limit, roles, generators, preset, engine)
+    options = make_options(limit, roles, generators, preset, engine, batch=batch)
     if dry_run:
         _print_preview(study, stages, options)
         return
@@ -97,9 +107,10 @@ def extract(
         int | None,
         typer.Option(min=1, metavar="M", help="Images of that sample; 100 if left out."),
     ] = None,
+    batch: Batch = False,
 ) -> None:
     """Read the images that have not been read."""
-    options = make_options(limit, roles, generators, engine=engine)
+    options = make_options(limit, roles, generators, engine=engine, batch=batch)
     options = _with_repeats(options, repeat, sample)
     finish(run_stages(study, ("extract",), options), report=False)
 
@@ -137,6 +148,7 @@ def make_options(
     generators: str | None = None,
     preset: str | None = None,
     engine: str | None = None,
+    batch: bool = False,
 ) -> Options:
     """Options of the pipeline from words of the command line.
 
@@ -157,6 +169,7 @@ def make_options(
         generators=_names("--generators", generators),
         preset=preset,
         engine=engine,
+        batch=batch,
         progress=for_terminal(),
     )
 

@@ -27,9 +27,11 @@ def told(
         table: ``images`` or ``readings``: where its rows are.
         pending: How many items are to be done.
     """
+    name = task.generator if isinstance(task, GenerateTask) else task.reader
+    if options.batch and table == "readings" and not getattr(backend, "takes_batches", False):
+        options.progress.say(f"{name} has no Batch API: it reads one by one")
     if not hasattr(backend, "begin"):
         return task
-    name = task.generator if isinstance(task, GenerateTask) else task.reader
     usage, batch_usage = sum_usage(study.usage(table, name))
     session = Session(
         folder=study.root,

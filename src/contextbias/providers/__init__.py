@@ -17,7 +17,7 @@ pacing, retries, budgets, prices, what each model allows, and batches::
 
 from __future__ import annotations
 
-from contextbias.providers.batch import BatchOptions, batches
+from contextbias.providers.batch import BatchOptions, batches, refuse_twice
 from contextbias.providers.batch_records import outstanding
 from contextbias.providers.budget import Budget, BudgetOptions, require_price
 from contextbias.providers.chat import Params, complete, send
@@ -57,6 +57,7 @@ __all__ = [
     "outstanding",
     "price",
     "profile",
+    "refuse_twice",
     "require_price",
     "send",
     "sum_usage",

@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import Field
 
+from contextbias.errors import Incomplete
 from contextbias.ids import content_hash
 from contextbias.options import Options
 from contextbias.providers.batch_records import Records
@@ -146,6 +147,28 @@ def batches(
         yield from work.run()
     finally:
         work.close()
+
+
+def refuse_twice(keys: Iterable[str], connection: Connection, session: Session) -> None:
+    """Refuse to ask one by one for what is in a batch: it would be paid for twice.
+
+    Args:
+        keys: Of the items that would be asked about; see `batches`.
+        connection: Whom.
+        session: The study.
+
+    Raises:
+        Incomplete: Some of them are in batches, or their answers are here and no rows yet.
+    """
+    records = Records(session.folder, connection.base_url)
+    records.load()
+    held = {each for record in records.open.values() for each in record.ids}
+    found = sum(request_id(key, 0) in held for key in keys) if held else 0
+    if found:
+        raise Incomplete(
+            f"{found:,} of what {session.name!r} is to be asked is in batches already",
+            f"collect them with --batch, or give them up: delete {records.place}",
+        )
 
 
 class _Work(Generic[R]):

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from contextbias.extract.vision.instructions import TEMPLATE_VERSION, Instructions, instructions
 from contextbias.extract.vision.pictures import Encoding
+from contextbias.providers.batch import BatchOptions
 from contextbias.providers.budget import BudgetOptions
 from contextbias.providers.chat import Params, request_fields
 from contextbias.providers.connection import ConnectionOptions
@@ -19,7 +20,7 @@ Structured = Literal["auto", "json_schema", "json_object_schema", "json_object",
 """Ways of asking for JSON; see `providers.profiles.STRUCTURED`."""
 
 
-class OpenAIReaderOptions(ConnectionOptions, PacingOptions, BudgetOptions):
+class OpenAIReaderOptions(ConnectionOptions, PacingOptions, BudgetOptions, BatchOptions):
     """Options of the reader `openai`."""
 
     model: str = Field(min_length=1)

@@ -15,6 +15,8 @@ from contextbias.extract.openai.readings import Common
 from contextbias.extract.openai.selftest import Proofs, SelfTest
 from contextbias.extract.protocol import Picture, RawReading
 from contextbias.forecast import Forecast
+from contextbias.ids import content_hash
+from contextbias.providers.batch import batches, refuse_twice
 from contextbias.providers.budget import Budget, require_price
 from contextbias.providers.connection import Connection
 from contextbias.providers.exchange import State, exchange
@@ -40,6 +42,8 @@ class OpenAIReader:
     """
 
     parallel = "stream"
+    takes_batches = True
+    """By `begin`, with ``session.batch``."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = chosen = OpenAIReaderOptions.parse(options, backend="openai")
@@ -87,12 +91,8 @@ class OpenAIReader:
         budget = self._budget()
         tested = self._tested(budget)
         common = self._common()
-        answers = exchange(
-            asked, self._asking(), connection=self._connection, pacing=self._pacing, budget=budget,
-            total=len(asked), on_state=self._tell,
-        )  # fmt: skip
-        for each, reply in answers:
-            yield each.picture.image_id, common.reading(each, reply, tested)
+        for each, reply in self._answers(asked, budget):
+            yield each.picture.image_id, common.reading(each, reply, tested, batch=self._in_batches)
             each.answer = each.payload = tested = None
 
     def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
@@ -123,6 +123,31 @@ class OpenAIReader:
         return found
 
     # ---- inside
+
+    @property
+    def _in_batches(self) -> bool:
+        asked_for = self._session is not None and self._session.batch
+        return self._options.batch or asked_for
+
+    def _answers(self, asked: list[Asked], budget: Budget | None) -> Iterator[tuple[Asked, Reply]]:
+        """One request after another, or by batches."""
+        call, session = self._asking(), self._session
+        key = content_hash(self.settings())
+
+        def key_of(each: Asked) -> str:
+            return content_hash([key, each.picture.image_id])
+
+        if self._in_batches and session is not None:
+            return batches(
+                asked, call, key=key_of, connection=self._connection, options=self._options,
+                session=session, budget=budget, on_state=self._tell,
+            )  # fmt: skip
+        if session is not None:
+            refuse_twice((key_of(each) for each in asked), self._connection, session)
+        return exchange(
+            asked, call, connection=self._connection, pacing=self._pacing, budget=budget,
+            total=len(asked), on_state=self._tell,
+        )  # fmt: skip
 
     def _tested(self, budget: Budget | None) -> Usage | None:
         """Prove that the schema binds, unless that is known; usage of the test, if it was made."""
@@ -173,13 +198,12 @@ class OpenAIReader:
         if self._session is not None:
             spent = self._price.of(self._session.usage)
             spent += self._price.of(self._session.batch_usage, batch=True)
-        expected = self._price.of(self._expected().usage(None))
+        expected = self._price.of(self._expected().usage(None), batch=self._in_batches)
         return Budget(self._options.budget, self._cost, spent=spent, expected=expected)
 
     def _cost(self, reply: Reply) -> float | None:
-        return self.priced(reply.usage)
+        return self.priced(reply.usage, batch=self._in_batches)
 
     def _tell(self, state: State) -> None:
-        note = getattr(self._session.progress, "note", None) if self._session else None
-        if note is not None:
-            note(state.words())
+        if self._session is not None:
+            self._session.progress.note(state.words())

@@ -33,7 +33,9 @@ class Common:
     instructions: str
     """Hash of the words and the schema."""
 
-    def reading(self, asked: Asked, reply: Reply, earlier: Usage | None = None) -> RawReading:
+    def reading(
+        self, asked: Asked, reply: Reply, earlier: Usage | None = None, *, batch: bool = False
+    ) -> RawReading:
         """The reading that a reply makes.
 
         Args:
@@ -41,6 +43,7 @@ class Common:
             reply: From `Asking`.
             earlier: Usage of a request that belongs to no picture (the self-test), to be counted
                 with this one; None for none.
+            batch: Whether it came by the Batch API.
         """
         status, reason = _status(asked, reply)
         turns = [*reply.earlier, reply]
@@ -60,7 +63,7 @@ class Common:
         if asked.not_repaired is not None:
             raw["not_repaired"] = asked.not_repaired
         usage = reply.total_usage() + (earlier or Usage())
-        raw[USAGE] = usage.as_json()
+        raw[USAGE] = usage.as_json() | ({"batch": True} if batch else {})
         if earlier is not None:
             raw["self_test_usage"] = earlier.as_json()
         record = asked.answer.record if status == OK and asked.answer else None
