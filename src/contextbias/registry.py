@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from contextbias.errors import ConfigError, MissingPart, nearest
@@ -25,6 +26,8 @@ class Entry:
 
 
 GENERATORS = {
+    "command": Entry("contextbias.generate.command:CommandGenerator"),
+    "openai_images": Entry("contextbias.generate.openai_images:OpenAIImages", extra="openai"),
     "simulated": Entry("contextbias.generate.simulated:SimulatedGenerator"),
     "diffusers": Entry("contextbias.generate.diffusers:DiffusersGenerator", extra="diffusers"),
 }
@@ -38,14 +41,21 @@ READERS = {
 """Built-in readers."""
 
 
-def load_generator(name: str, options: dict[str, Any]) -> Any:
+def load_generator(name: str, options: dict[str, Any], *, folder: Path | None = None) -> Any:
     """Build the generator `name` (see generate/protocol.py) from its options.
+
+    Args:
+        name: Registered name.
+        options: Those of study.toml.
+        folder: The study's folder. It is given to a class that has ``in_folder = True``, as the
+            argument `folder`: paths in its options are relative to it.
 
     Raises:
         ConfigError: No such backend, or it refuses an option.
         MissingPart: What it needs is not installed.
     """
-    return _load("generator", GENERATORS, name)(options)
+    found = _load("generator", GENERATORS, name)
+    return found(options, folder=folder) if getattr(found, "in_folder", False) else found(options)
 
 
 def load_reader(name: str, options: dict[str, Any]) -> Any:

@@ -113,23 +113,24 @@ class GenerateTask:
 
     def backend_for_scheduling(self) -> Generator:
         """The backend, built in the driver to ask how it likes to be run; loads nothing heavy."""
-        backend: Generator = load_generator(self.backend, self.options)
+        backend: Generator = self._load()
         return backend
 
     def build(self) -> Callable[[Sequence[Order]], list[Kept]]:
         """Load the backend; the result makes and keeps a batch."""
-        backend = load_generator(self.backend, self.options)
+        backend = self._load()
+        settings = backend.settings()
 
         def work(orders: Sequence[Order]) -> list[Kept]:
-            return list(self._kept(backend, orders))
+            return list(self._kept(backend, settings, orders))
 
         return work
 
     def stream(self, orders: Sequence[Order]) -> Iterator[list[Kept]]:
         """Load the backend, give it everything, and keep each image as it comes."""
-        backend = load_generator(self.backend, self.options)
+        backend = self._load()
         begin(backend, self.session)
-        for kept in self._kept(backend, orders):
+        for kept in self._kept(backend, backend.settings(), orders):
             yield [kept]
 
     def kept(self, order: Order) -> Kept | None:
@@ -141,8 +142,12 @@ class GenerateTask:
         made = Made(image_id=order.job.image_id, status="error", reason=reason)
         return self._keep(order, Finished(made), 0.0)
 
-    def _kept(self, backend: Any, orders: Sequence[Order]) -> Iterator[Kept]:
-        settings = backend.settings()
+    def _load(self) -> Any:
+        return load_generator(self.backend, self.options, folder=self.files.root)
+
+    def _kept(
+        self, backend: Any, settings: Mapping[str, Any], orders: Sequence[Order]
+    ) -> Iterator[Kept]:
         for order, made, seconds in _made(backend, orders):
             origin = self._origin(backend, settings, order, made)
             found = finished(made, origin, self.kind)

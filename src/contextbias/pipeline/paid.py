@@ -20,7 +20,6 @@ from contextbias.pipeline.repeats import sample
 from contextbias.pipeline.selection import Wanted, has_file, is_chosen, planted_backends
 from contextbias.pipeline.sessions import told
 from contextbias.progress import counted
-from contextbias.registry import load_generator
 from contextbias.tables import OK, ImageRow
 from contextbias.worklist import Worklist, pending, work_off
 
@@ -112,7 +111,7 @@ def _check_all(wanted: Wanted, options: Options) -> None:
     """Let every generator look at what it will be asked, before anything is spent on any."""
     for section in wanted.drawn:
         if options.generators is None or section.name in options.generators:
-            backend = load_generator(section.backend, dict(section.options))
+            backend = wanted.backend_of(section)
             checked(backend, _pending(wanted, section, options))
 
 

@@ -75,12 +75,21 @@ class Wanted:
         stored = {prompt.prompt_id: prompt for prompt in self.study.prompts()}
         return [prompt for _, prompt in sorted((stored | now).items())]
 
+    def backend_of(self, section: BackendSection) -> Any:
+        """The backend of a generator that draws, built from its options; nothing heavy is loaded.
+
+        Raises:
+            ConfigError: No such backend, or it refuses an option.
+            MissingPart: What it needs is not there.
+        """
+        return load_generator(section.backend, dict(section.options), folder=self.study.root)
+
     @cached_property
     def generator_rows(self) -> dict[str, GeneratorRow]:
         """Name -> settings and fingerprint of each generator that draws."""
         rows = {}
         for section in self.drawn:
-            settings = load_generator(section.backend, dict(section.options)).settings()
+            settings = self.backend_of(section).settings()
             rows[section.name] = GeneratorRow(
                 generator=section.name,
                 fingerprint=content_hash([section.backend, settings]),
@@ -254,5 +263,5 @@ def _check_names(kind: str, asked: Collection[str] | None, known: Iterable[str])
 
 def planted_backends(wanted: Wanted) -> list[tuple[str, Any]]:
     """Name and backend of each generator that knows its own truth."""
-    backends = [(s.name, load_generator(s.backend, dict(s.options))) for s in wanted.drawn]
+    backends = [(section.name, wanted.backend_of(section)) for section in wanted.drawn]
     return [(name, backend) for name, backend in backends if hasattr(backend, "planted")]

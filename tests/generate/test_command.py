@@ -1,0 +1,348 @@
+"""Any program as a generator: its answers, its refusals, its crashes and its silence."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from tests.conftest import CHECKOUT
+
+from contextbias.errors import ConfigError, Incomplete, MissingPart
+from contextbias.generate.command import CommandGenerator
+from contextbias.generate.protocol import Job, Made
+from contextbias.ids import content_hash
+
+PROGRAM = """
+import json, os, sys, time
+from PIL import Image
+
+print("loading the model")
+print("a warning", file=sys.stderr)
+open(f"starts-{os.getpid()}", "w").close()
+if os.path.exists("broken"):
+    sys.exit("ImportError: no module named torch")
+for line in sys.stdin:
+    job = json.loads(line)
+    with open("asked", "a") as log:
+        log.write(line)
+    prompt, answer = job["prompt"], {"id": job["id"]}
+    if "refuse" in prompt:
+        answer["blocked"] = "I will not draw that"
+    elif "fail" in prompt:
+        answer["error"] = "out of memory"
+    elif "kill" in prompt or ("once" in prompt and not os.path.exists("once")):
+        open("once", "w").close()
+        print("Segmentation fault in kernel 7", file=sys.stderr, flush=True)
+        os._exit(11)
+    elif "hang" in prompt:
+        time.sleep(60)
+    elif "nothing" in prompt:
+        pass
+    elif "elsewhere" in prompt:
+        Image.new("RGB", (9, 9), "red").save("elsewhere.jpg")
+        answer["file"] = "elsewhere.jpg"
+    else:
+        time.sleep(job["parameters"].get("seconds", 0))
+        color = (job["seed"] % 256, 7, int(os.environ["CONTEXTBIAS_PROCESS"]))
+        Image.new("RGB", (8, 8), color).save(job["file"])
+        answer["info"] = {"steps": job["parameters"].get("steps")}
+    print("not JSON {")
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "draw.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def generator(folder: Path, **options: Any) -> CommandGenerator:
+    return CommandGenerator({"command": [sys.executable, "draw.py"], **options}, folder=folder)
+
+
+def jobs(*prompts: str) -> list[Job]:
+    return [
+        Job(
+            image_id=f"i{number}", role="nurse", condition="CF", text=prompt, location=None,
+            activity=None, prompt_id="p", seed=number,
+        )
+        for number, prompt in enumerate(prompts)
+    ]  # fmt: skip
+
+
+def made(backend: CommandGenerator, *prompts: str) -> dict[str, Made]:
+    found = {each.image_id: each for each in backend.generate(jobs(*prompts))}
+    assert set(found) == {f"i{number}" for number in range(len(prompts))}
+    return found
+
+
+def starts(folder: Path) -> int:
+    return len(list(folder.glob("starts-*")))
+
+
+def pixel(one: Made) -> Any:
+    assert one.data is not None
+    return Image.open(io.BytesIO(one.data)).convert("RGB").getpixel((0, 0))
+
+
+# ---- what it is told and answers
+
+
+def test_a_program_turns_jobs_into_files(folder: Path) -> None:
+    found = made(generator(folder, parameters={"steps": 30}), "one", "two — ü", "three")
+    assert [pixel(found[f"i{n}"]) for n in range(3)] == [(0, 7, 0), (1, 7, 0), (2, 7, 0)]
+    assert {each.status for each in found.values()} == {"ok"}
+    assert found["i0"].provenance == {"program": {"steps": 30}}
+    assert starts(folder) == 1
+    asked = [json.loads(line) for line in (folder / "asked").read_text().splitlines()]
+    assert [each["prompt"] for each in asked] == ["one", "two — ü", "three"]
+    # Nothing is told that an image model should not know, and the files are cleared away.
+    assert set(asked[0]) == {"id", "prompt", "seed", "file", "parameters"}
+    assert not any(Path(each["file"]).parent.exists() for each in asked)
+
+
+def test_refusals_and_failures_are_rows_with_the_programs_words(folder: Path) -> None:
+    found = made(generator(folder), "refuse", "fail", "nothing", "elsewhere")
+    assert (found["i0"].status, found["i0"].reason) == ("blocked", "I will not draw that")
+    assert (found["i1"].status, found["i1"].reason) == ("error", "out of memory")
+    assert found["i2"].status == "error"
+    assert "cannot be read: there is no such file" in str(found["i2"].reason)
+    assert pixel(found["i3"])[0] > 250
+    assert (folder / "elsewhere.jpg").exists()  # not ours to remove
+    assert starts(folder) == 1
+
+
+@pytest.mark.parametrize("keep_running", [True, False])
+def test_batches_are_given_ahead(folder: Path, keep_running: bool) -> None:
+    backend = generator(folder, batch_size=4, keep_running=keep_running)
+    assert len(made(backend, *"abcdefghij")) == 10
+    assert starts(folder) == (1 if keep_running else 3)
+
+
+def test_copies_share_the_work(folder: Path) -> None:
+    found = made(generator(folder, processes=2, parameters={"seconds": 0.05}), *"abcdefgh")
+    assert {pixel(each)[2] for each in found.values()} == {0, 1}
+    assert starts(folder) == 2
+
+
+def test_only_named_variables_are_passed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_MINE", "s")
+    monkeypatch.setenv("TOKEN_OF_MINE", "t")
+    (folder / "draw.py").write_text(
+        "import json, os, sys\n"
+        "for line in sys.stdin:\n"
+        "    seen = [name for name in os.environ if name.endswith('_OF_MINE')]\n"
+        "    print(json.dumps({'id': json.loads(line)['id'], 'error': str(seen)}))\n"
+    )
+    found = made(generator(folder, env=["TOKEN_OF_MINE"]), "a")
+    assert found["i0"].reason == "['TOKEN_OF_MINE']"
+    with pytest.raises(MissingPart, match="variable NO_SUCH_THING, which is not set"):
+        made(generator(folder, env=["NO_SUCH_THING"]), "a")
+
+
+# ---- crashes and silence
+
+
+def test_a_crash_is_no_end(folder: Path) -> None:
+    found = made(generator(folder), "a", "once", "b")
+    assert {each.status for each in found.values()} == {"ok"}
+    assert starts(folder) == 2
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_a_job_that_kills_is_a_row_and_the_others_are_made(folder: Path, batch_size: int) -> None:
+    found = made(generator(folder, batch_size=batch_size), "a", "kill", "b", "c", "d")
+    assert {key for key, each in found.items() if each.status == "ok"} == {"i0", "i2", "i3", "i4"}
+    assert found["i1"].status == "error"
+    assert "ended with code 11; its last lines: " in str(found["i1"].reason)
+    assert str(found["i1"].reason).endswith("Segmentation fault in kernel 7")
+
+
+def test_a_job_that_kills_first_does_not_stop_the_others(folder: Path) -> None:
+    found = made(generator(folder), "kill", "a", "b")
+    assert [found[f"i{n}"].status for n in range(3)] == ["error", "ok", "ok"]
+
+
+@pytest.mark.parametrize(("restarts", "expected"), [(0, 1), (2, 3)])
+def test_a_program_that_never_answers_ends_the_run(
+    folder: Path, restarts: int, expected: int
+) -> None:
+    (folder / "broken").touch()
+    with pytest.raises(Incomplete, match=r"code 1; its last lines: .*ImportError: no module"):
+        made(generator(folder, restarts=restarts), "a", "b", "c", "d")
+    assert starts(folder) == expected
+
+
+def test_silence_is_ended(folder: Path) -> None:
+    found = made(generator(folder, timeout=1.0), "a", "hang", "b")
+    assert (found["i0"].status, found["i2"].status) == ("ok", "ok")
+    assert str(found["i1"].reason).startswith("no answer in 1 s; the program was")
+    with pytest.raises(Incomplete, match=r"no answer in 0\.3 s"):
+        list(generator(folder, timeout=0.3, restarts=0).generate(jobs("hang", "a")))
+
+
+def test_nothing_runs_on_after_the_consumer_has_gone(folder: Path) -> None:
+    images = generator(folder, processes=2).generate(jobs(*"abcdefgh"))
+    next(images)
+    images.close()
+    for path in folder.glob("starts-*"):
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(path.name.removeprefix("starts-")), 0)
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "command = None|Field required"),
+        ({"command": "python3 draw.py"}, "command = 'python3 draw.py'"),
+        ({"command": []}, "command = "),
+        ({"command": ["a"], "comand": 1}, "unknown option 'comand'"),
+        ({"command": ["a"], "processes": 0}, "processes = 0"),
+        ({"command": ["a"], "source_type": "photo"}, "source_type = 'photo'"),
+    ],
+)
+def test_a_wrong_option_is_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        CommandGenerator(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"command": ["no-such-program"]}, "finds no program 'no-such-program'"),
+        ({"command": ["./draw.py"]}, "make it executable"),
+        ({"command": ["./"]}, "finds no program"),
+        ({"command": [sys.executable, "draw.py"], "cwd": "nowhere"}, "no such folder"),
+    ],
+)
+def test_what_is_not_there_is_named(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ConfigError, MissingPart), match=message):
+        list(CommandGenerator(options, folder=folder).generate(jobs("a")))
+
+
+def test_a_program_that_is_no_program(folder: Path) -> None:
+    (folder / "tool").write_bytes(b"\x7fELF and nothing more")
+    (folder / "tool").chmod(0o755)
+    with pytest.raises(Incomplete, match="cannot be started"):
+        list(CommandGenerator({"command": ["./tool"]}, folder=folder).generate(jobs("a")))
+
+
+# ---- identity
+
+
+def test_settings_follow_what_decides_the_pixels(folder: Path) -> None:
+    def identity(**options: Any) -> str:
+        return content_hash(generator(folder, **options).settings())
+
+    plain = identity()
+    assert identity(processes=3, batch_size=2, timeout=9, env=["HOME"], cwd="./") == plain
+    assert identity(parameters={"steps": 4}) != plain
+    assert identity(model="other") != plain
+    declared = identity(version="2")
+    (folder / "draw.py").write_text(PROGRAM + "# another version\n")
+    assert identity() != plain
+    assert identity(version="2") == declared != identity(version="3")
+    (folder / "weights.txt").write_text("1")
+    with_file = identity(files=["weights.txt"])
+    (folder / "weights.txt").write_text("2")
+    assert identity(files=["weights.txt"]) != with_file
+
+
+def test_a_missing_script_is_named_unless_a_version_stands_for_it(folder: Path) -> None:
+    (folder / "draw.py").unlink()
+    with pytest.raises(MissingPart, match=r"cannot read .*draw\.py"):
+        generator(folder).settings()
+    assert generator(folder, version="1").settings()["version"] == "1"
+    (need,) = [row for row in generator(folder).requirements() if not row[1]]
+    assert need[0] == "files that the command names"
+    assert "draw.py" in " ".join(generator(folder).plan(jobs("a")).notes)
+
+
+def test_interpreters_of_the_path_are_not_looked_into(folder: Path) -> None:
+    assert set(generator(folder).settings()["content"]) == {"draw.py"}
+    (folder / "tool").write_text("#!/bin/sh\n")
+    settings = CommandGenerator({"command": ["./tool", "--flag"]}, folder=folder).settings()
+    assert set(settings["content"]) == {"./tool"}
+
+
+# ---- through the command line
+
+STUDY = f"""
+[study]
+images_per_prompt = 1
+[bench]
+roles = ["nurse"]
+[[generators]]
+name = "mine"
+backend = "command"
+[generators.options]
+command = [{json.dumps(sys.executable)}, "draw.py"]
+model = "me/my-model"
+parameters = {{ seconds = 0.2 }}
+[[readers]]
+name = "none"
+backend = "simulated"
+"""
+
+PAINTER = """
+import json, sys, time
+from PIL import Image
+for line in sys.stdin:
+    job = json.loads(line)
+    time.sleep(job["parameters"]["seconds"])
+    picture = Image.effect_noise((32, 32), 40 + job["seed"] % 50).convert("RGB")
+    picture.save(job["file"])
+    print(json.dumps({"id": job["id"]}))
+"""
+
+
+def cli(*args: str) -> list[str]:
+    return [sys.executable, "-c", "from contextbias.cli.main import main; main()", *args]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(CHECKOUT / "src")}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_finishes_what_is_under_way_and_a_new_run_goes_on(
+    tmp_path: Path, number: int
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "draw.py").write_text(PAINTER)
+    run = subprocess.Popen(
+        cli("generate", str(tmp_path)), stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.rglob("images/**/*.png"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(number)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 130, said
+    assert "interrupted; what was finished is kept" in said
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("images/**/*.png")}
+    assert 2 <= len(kept) < 18
+    if number == signal.SIGTERM:
+        return  # the rest takes 5 s: once is enough
+    again = subprocess.run(
+        cli("generate", str(tmp_path)), capture_output=True, text=True, env=environment()
+    )
+    assert again.returncode == 0, again.stderr
+    assert f"18 images, {18 - len(kept)} new, 0 failed" in again.stderr
+    assert all(path.stat().st_mtime_ns == then for path, then in kept.items())
+    data = next(iter(kept)).read_bytes()
+    assert b"me/my-model" in data
+    assert b"trainedAlgorithmicMedia" in data
