@@ -42,7 +42,7 @@ from contextbias.measure.arrays import ByPrompt, DimensionCounts, Prompts, Reade
 from contextbias.measure.intensity import SLOTS, by_slot, intensities, pooled_intensity
 from contextbias.measure.rows import estimate_frame
 from contextbias.measure.two_level import draw_prompts, with_drawn_prompts
-from contextbias.stats.entropy import bias_intensity, bias_intensity_of_seen, plug_in_entropy
+from contextbias.stats.entropy import bias_intensity, plug_in_entropy
 from contextbias.stats.proportion import wilson
 from contextbias.stats.resample import (
     Interval,
@@ -213,9 +213,21 @@ def study(
 def _released(x: Integers, replicates: int, rng: np.random.Generator) -> Floats:
     drawn = unpaired_weights(len(CONDITIONS), len(x), replicates, rng)
     weights = np.concatenate([np.ones((len(drawn), 1, len(x))), drawn], axis=1)
-    bias = [bias_intensity_of_seen(w @ x[:, c]) for c, w in enumerate(weights)]
+    bias = [_of_seen(w @ x[:, c]) for c, w in enumerate(weights)]
     values: Floats = by_slot(np.stack(bias, axis=1), _ALL)
     return values
+
+
+def _of_seen(counts: Floats) -> Floats:
+    """BI over the labels that have a count, 1 - H / log K, as the released code's bootstrap has it.
+
+    K changes with the counts, so that two resamples divide by different numbers. K = 1 gives 0, as
+    there; nan where there is nothing to count.
+    """
+    seen = (counts > 0).sum(axis=-1)
+    entropy = plug_in_entropy(counts)
+    bias = 1.0 - entropy / np.log(np.maximum(seen, 2))
+    return np.asarray(np.where(seen == 1, np.where(np.isnan(entropy), np.nan, 0.0), bias))
 
 
 def _planted(setting: Setting, shares: Floats) -> dict[tuple[str, str], Floats]:

@@ -166,6 +166,32 @@ def test_a_contrast_is_over_the_roles_that_were_read_in_both() -> None:
     assert low == pytest.approx(-high)
 
 
+def test_averages_say_what_they_do_not_rest_on() -> None:
+    rows = []
+    for condition in CONDITIONS:
+        rows += cell("mood", {"calm": 5, "tense": 3}, condition=condition)
+        said = {"refused": 4} if condition == "CF" else {"calm": 1, "tense": 3}
+        rows += cell("mood", said, role="judge", condition=condition)
+        rows += cell("framing", {"wide": 5, "unknown": 1}, condition=condition)
+        if condition != "CA-U":
+            rows += cell("perspective", {"eye_level": 4, "birdseye": 1}, condition=condition)
+    found = intensities(rows).filter(generator="g")
+
+    def note(cohort: str, **keys: str) -> str | None:
+        chosen = found.filter(pl.col("dimension").is_null(), cohort=cohort, **keys)
+        return str(chosen["note"].item()) if chosen["note"].item() is not None else None
+
+    assert note("scene", contrast="CA-U - CF") == "roles left out in 1 of 1 dimension"
+    assert note("scene", contrast="CA-U - CA-R") is None
+    assert note("camera", condition="CA-R") is None
+    # The dimension without an image of CA-U has no value there; two cohorts were not read at all.
+    assert note("camera", condition="CA-U") == "1 of 2 dimensions missing"
+    assert "1 of 3 dimensions missing" in str(note("all", contrast="CA-U - CF"))
+    assert "roles left out in 1 of 3 dimensions" in str(note("all", contrast="CA-U - CF"))
+    of_framing = found.filter(dimension="framing", condition="CF")
+    assert of_framing["note"].item() == "degenerate"
+
+
 def test_bounds_hold_the_number_itself() -> None:
     rng = np.random.default_rng(4)
     rows = []

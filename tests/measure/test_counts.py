@@ -217,3 +217,11 @@ def test_intervals_and_expected_range_stand_at_the_end(path: Path) -> None:
     assert row["ccs_low"] < row["ccs"] < row["ccs_high"]
     assert row["range_expected"] == pytest.approx(11.8, abs=0.1)
     assert row["prevalence_unweighted_pct"] == pytest.approx((10 + 50 + 80) / 3)
+
+
+def test_the_mean_of_generators_without_a_test_is_empty(path: Path) -> None:
+    # One condition: nothing could be compared, which is not "invariant in 0 generators".
+    one = "".join(line for line in CARPENTER.splitlines(True) if ",CF," in line)
+    mean = _result(_write(path, one)).filter(pl.col("generator") == "mean").row(0, named=True)
+    assert (mean["ccs"], mean["n_generators"]) == (None, 0)
+    assert mean["invariant_generators"] is None

@@ -10,7 +10,7 @@ import pytest
 from tests.measure.facts import cell, frame
 
 from contextbias.errors import ConfigError
-from contextbias.measure import measure
+from contextbias.measure import measure, stage
 from contextbias.measure.missing import NO_IMAGE
 from contextbias.measure.rows import ESTIMATE_SCHEMA
 from contextbias.tables import CONDITIONS
@@ -193,3 +193,28 @@ def _no_prompts() -> pl.DataFrame:
 def test_numbers_that_no_test_could_be_made_with(setting: str, value: float) -> None:
     with pytest.raises(ConfigError, match=setting):
         measure(study(), **{setting: value})
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_sections_at_a_time_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    before = measure(study(), bootstrap=20)
+    monkeypatch.setattr(stage, "_THREADS", threads)
+    assert measure(study(), bootstrap=20).equals(before)
+
+
+def test_an_error_of_one_section_is_the_error_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def broken(*_: object) -> pl.DataFrame:
+        raise ValueError("broken")
+
+    def later(*_: object) -> pl.DataFrame:
+        asked.append(1)
+        return pl.DataFrame(schema=ESTIMATE_SCHEMA)
+
+    monkeypatch.setattr(stage, "_THREADS", 1)
+    with pytest.raises(ValueError, match=r"^broken$"):
+        stage.measure_lazily(study(), sections=[broken, *[later] * 50])
+    assert len(asked) < 50

@@ -21,6 +21,16 @@ CONDITION = np.array([0, 1, 1, 1, 2, 2, 2, 2])
 # ---- intraclass correlation
 
 
+def test_clusters_in_several_rows_are_added_up() -> None:
+    # Prompts of one context come as rows of their own: 1 + 2 hits, in either order.
+    places = ([1, 0, 0, 2], [0, 0, 0, 0])
+    parts = sparse.coo_array(([1, 1, 2, 0], places), (3, 1))
+    found = intraclass_correlation(parts, [4, 4, 0], [0, 0, 0])
+    assert found == intraclass_correlation([[3], [1]], [4, 4], [0, 0])
+    with pytest.raises(ValueError, match="between 0 and n"):
+        intraclass_correlation(sparse.coo_array(([3, 2], ([0, 0], [0, 0])), (1, 1)), [4], [0])
+
+
 def test_one_stratum_by_hand() -> None:
     # Two clusters of 4 images, 3 and 1 hits: p = 1/2.
     # between = 9/4 + 1/4 - 16/8 = 1/2 (df 1); within = 4 - 10/4 = 3/2 (df 6): MSB 1/2, MSW 1/4

@@ -14,7 +14,6 @@ from scipy.special import digamma
 
 from contextbias.stats.entropy import (
     bias_intensity,
-    bias_intensity_of_seen,
     effective_labels,
     grassberger_entropy,
     miller_madow_entropy,
@@ -102,13 +101,6 @@ def test_effective_labels_by_hand() -> None:
     # Shares 1/2, 1/4, 1/4: exp(1.5 log 2) = 2 sqrt 2.
     assert effective_labels(plug_in_entropy([2, 1, 1])) == pytest.approx(2 * math.sqrt(2))
     assert np.isnan(effective_labels(math.nan))
-
-
-def test_bias_intensity_of_the_labels_seen() -> None:
-    values = bias_intensity_of_seen([[3, 3, 0], [3, 1, 0], [4, 0, 0], [0, 0, 0]])
-    # Two labels of three are seen: even shares of these are 0. One label is 0, as released.
-    fixed = bias_intensity(plug_in_entropy([3, 1]), 2)
-    np.testing.assert_allclose(values, [0.0, fixed, 0.0, math.nan], atol=1e-12)
 
 
 def test_bias_intensity_runs_from_even_to_single() -> None:

@@ -166,3 +166,19 @@ def test_expanded_interval_of_two_roles_is_the_t_interval() -> None:
     # s / sqrt(2) = |4 - 1| / 2.
     reach = t.ppf(0.975, 1) * 1.5
     assert (interval.low, interval.high) == pytest.approx((2.5 - reach, 2.5 + reach))
+
+
+@pytest.mark.parametrize("replicates", [1, 2, 3, 40, 101])
+def test_percentiles_are_those_of_numpy(replicates: int) -> None:
+    rng = np.random.default_rng(replicates)
+    draws = rng.normal(size=(replicates, 7))
+    draws[0, 2] = np.nan  # this column is worked out from the others
+    found = percentile_interval(np.zeros(7), draws, 0.1, centred=False)
+    for place in range(7):
+        known = draws[np.isfinite(draws[:, place]), place]
+        if known.size:
+            low, high = np.quantile(known, [0.05, 0.95])
+            assert (found.low[place], found.high[place]) == (low, high)
+        else:
+            assert np.isnan(found.low[place])
+            assert np.isnan(found.high[place])

@@ -26,10 +26,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import DimensionCounts, ReaderCounts
-from contextbias.measure.caveats import DEGENERATE, joined, left_out
+from contextbias.measure.caveats import DEGENERATE, Part, joined, left_out
 from contextbias.measure.intensity import CONTRASTS, SLOTS, Floats
 from contextbias.measure.keys import Integers
-from contextbias.measure.levels import MEAN, OVERALL
+from contextbias.measure.levels import MEAN, OVERALL, notes_of_average
 from contextbias.measure.rows import Run, Settings, estimate_frame
 from contextbias.stats.bounds import Bounds, entropy_bounds, proportion_bounds, range_bounds
 from contextbias.stats.entropy import bias_intensity
@@ -142,6 +142,8 @@ class _Slot:
     n: int
     n_missing: int | None
     note: str | None
+    left_out: int
+    """Roles with images that it does not rest on."""
 
 
 def _slots(
@@ -167,15 +169,20 @@ def _slots(
             sizes = (int(of.n[both][:, [a, b]].sum()), int(m[both][:, [a, b]].sum()))
             with_images = (of.n + of.missing).any(axis=1)
             roles = int((with_images & ~both).sum()), int(with_images.sum())
-            yield _slot(of, slot, ends_of, sizes, left_out(*roles))
+            yield _slot(of, slot, ends_of, sizes, roles)
 
 
 def _slot(
-    of: DimensionCounts, slot: int, ends: Floats, sizes: tuple[int, int], note: str | None = None
+    of: DimensionCounts,
+    slot: int,
+    ends: Floats,
+    sizes: tuple[int, int],
+    roles: tuple[int, int] = (0, 0),
 ) -> _Slot:
+    """One row; `roles` are those left out, and all with images."""
     low, high = (float(end) for end in ends)
-    words = joined(DEGENERATE if len(of.labels) == 1 else None, note)
-    return _Slot(of.generator, of.cohort, of.dimension, slot, low, high, *sizes, words)
+    words = joined(DEGENERATE if len(of.labels) == 1 else None, left_out(*roles))
+    return _Slot(of.generator, of.cohort, of.dimension, slot, low, high, *sizes, words, roles[0])
 
 
 def _pairs() -> list[tuple[int, int]]:
@@ -203,10 +210,43 @@ def _levels(rows: Sequence[_Slot]) -> pl.DataFrame:
     dimensions = pl.DataFrame(list(rows), schema_overrides=schema)
     if dimensions.is_empty():
         return dimensions
+    dimensions = dimensions.drop("left_out")
     cohorts = _mean(dimensions, ["generator", "cohort", "slot"])
     overall = _mean(cohorts.with_columns(cohort=pl.lit(OVERALL)), ["generator", "cohort", "slot"])
     single = pl.concat([dimensions, cohorts, overall])
-    return pl.concat([single, _mean(single, ["cohort", "dimension", "slot"])])
+    levels = pl.concat([single, _mean(single, ["cohort", "dimension", "slot"])])
+    return levels.with_columns(note=pl.Series(_notes(levels, _parts(rows)), dtype=pl.String))
+
+
+def _notes(levels: pl.DataFrame, parts: Sequence[Part]) -> Iterator[str | None]:
+    """The note of each row; that of an average is about the dimensions below it."""
+    generators = sorted({part.generator for part in parts})
+    known: dict[tuple[str, str, str | None], tuple[str | None, ...]] = {}
+    columns = ("generator", "cohort", "dimension", "slot", "note")
+    for generator, cohort, dimension, slot, note in levels.select(columns).iter_rows():
+        if generator != MEAN and dimension is not None:
+            yield note
+            continue
+        names = generator, cohort, dimension
+        if names not in known:
+            known[names] = notes_of_average(names, parts, generators)
+        yield known[names][slot]
+
+
+def _parts(rows: Sequence[_Slot]) -> list[Part]:
+    """The dimensions that averages are made of. Bounds have no width that rests on roles."""
+    found: dict[tuple[str, str], Part] = {}
+    for row in rows:
+        dimension, none = str(row.dimension), np.zeros(len(SLOTS), dtype=np.int64)
+        part = found.setdefault(
+            (row.generator, dimension),
+            Part(
+                row.generator, row.cohort, dimension, none > 0, none, none.copy(),
+                DEGENERATE in (row.note or ""),
+            ),
+        )  # fmt: skip
+        part.defined[row.slot], part.left_out[row.slot] = True, row.left_out
+    return list(found.values())
 
 
 def _mean(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -261,17 +261,20 @@ def mean_over_generators(wide: pl.DataFrame) -> pl.DataFrame:
 
     The mean goes over the generators where the score is defined; ``n_generators`` says how many,
     ``invariant_generators`` in how many the paper's rule holds, and ``tested_generators`` in how
-    many it could be applied: these are the generators that ``range_pp`` is averaged over, too. Rows
-    keep the order in which cells first appear.
+    many it could be applied: these are the generators that ``range_pp`` is averaged over, too.
+    Where it could be applied in none, ``invariant_generators`` is null: nothing tested is no "in 0
+    generators". Rows keep the order in which cells first appear.
 
     Args:
         wide: Result of `cell_consistency`.
     """
     keys = [*(name for name in ("cohort",) if name in wide.columns), *CELL]
+    tested = pl.col("invariant").is_not_null().sum().cast(pl.Int64)
+    holds = pl.col("invariant").fill_null(False).sum().cast(pl.Int64)
     return wide.group_by(keys, maintain_order=True).agg(
         ccs=pl.col("ccs").mean(),
         n_generators=pl.col("ccs").is_not_null().sum().cast(pl.Int64),
-        invariant_generators=pl.col("invariant").fill_null(False).sum().cast(pl.Int64),
-        tested_generators=pl.col("invariant").is_not_null().sum().cast(pl.Int64),
+        invariant_generators=pl.when(tested > 0).then(holds),
+        tested_generators=tested,
         range_pp=pl.col("range_pp").mean(),
     )

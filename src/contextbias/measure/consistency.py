@@ -236,10 +236,7 @@ def _comparisons(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _means(wide: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Rows with generator ``mean``."""
-    mean = mean_over_generators(wide).with_columns(
-        # Nothing tested is no "in 0 generators".
-        invariant_generators=pl.when(pl.col("tested_generators") > 0).then("invariant_generators")
-    )
+    mean = mean_over_generators(wide)
     keys = [pl.col("cohort", *CELL), pl.lit(MEAN).alias("generator")]
     keys.append(pl.lit(ALL).alias("condition"))
     for estimand, n in (("range_pp", "tested_generators"), ("ccs", "n_generators")):

@@ -172,15 +172,6 @@ def _average(
     names: _Key, members: list[Intensity], parts: Sequence[Part], generators: Sequence[str]
 ) -> Intensity:
     generator, cohort, dimension = names
-    below = [
-        part
-        for part in parts
-        if generator in (MEAN, part.generator)
-        and cohort in (OVERALL, part.cohort)
-        and dimension in (None, part.dimension)
-    ]
-    over = generators if generator == MEAN else [generator]
-    level = OVERALL if cohort == OVERALL else "cohort" if dimension is None else "dimension"
     stack = np.stack([member.values for member in members])
     defined = np.isfinite(stack[:, :1])
     return Intensity(
@@ -190,8 +181,35 @@ def _average(
         n_missing=None,
         roles=_roles(generator, np.stack([member.roles for member in members]), defined[:, 0]),
         left_out=np.zeros(len(SLOTS), dtype=np.int64),
-        notes=average_notes(below, over, level=level),
+        notes=notes_of_average(names, parts, generators),
     )  # fmt: skip
+
+
+def notes_of_average(
+    names: tuple[str, str, str | None], parts: Sequence[Part], generators: Sequence[str]
+) -> tuple[str | None, ...]:
+    """What an average does not rest on; see `caveats.average_notes`.
+
+    Args:
+        names: Its generator or `MEAN`, its cohort or `OVERALL`, and its dimension; None for
+            averages over dimensions.
+        parts: The dimensions of all generators.
+        generators: All generators.
+
+    Returns:
+        One note a slot.
+    """
+    generator, cohort, dimension = names
+    below = [
+        part
+        for part in parts
+        if generator in (MEAN, part.generator)
+        and cohort in (OVERALL, part.cohort)
+        and dimension in (None, part.dimension)
+    ]
+    over = generators if generator == MEAN else [generator]
+    level = OVERALL if cohort == OVERALL else "cohort" if dimension is None else "dimension"
+    return average_notes(below, over, level=level)
 
 
 def _roles(generator: str, roles: Integers, defined: NDArray[np.bool_]) -> Integers:

@@ -1,6 +1,7 @@
 """The stages that cost nothing: canonicalise, measure, report. Each is rewritten whole, or left.
 
-A stage compares what it was made from with what is there now, and does nothing when it is the same.
+A stage compares what it was made from with what is there now, the program's own definitions among
+it, and does nothing when it is the same.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, get_args
 
-from contextbias import __version__
 from contextbias.config import Preset
 from contextbias.errors import InputError, nearest
 from contextbias.ids import content_hash
+from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.selection import Wanted
@@ -70,7 +71,7 @@ def _label_counts_fingerprint(study: Study, mapping: str) -> str | None:
     rows = [[frequency_id, attempt] for frequency_id, attempt, *_ in study.counted()]
     if not rows:
         return None
-    return content_hash(["label_counts", __version__, CODEBOOK_VERSION, mapping, rows])
+    return content_hash([*_made("label_counts"), CODEBOOK_VERSION, mapping, rows])
 
 
 def _refuse_edited(study: Study) -> None:
@@ -99,7 +100,12 @@ def _attributes_fingerprint(
     rows = [[i.image_id, i.attempt, i.status, i.path, i.variant] for i in images]
     read = [[r.reading_id, r.attempt, r.status] for r in readings]
     readers = [row.fingerprint for row in wanted.reader_rows.values()]
-    return content_hash(["attributes", __version__, CODEBOOK_VERSION, mapping, readers, rows, read])
+    return content_hash([*_made("attributes"), CODEBOOK_VERSION, mapping, readers, rows, read])
+
+
+def _made(table: str) -> list[Any]:
+    """What begins each fingerprint: which table, and what the program understands by it."""
+    return [table, definitions(table)]
 
 
 def measure(wanted: Wanted, options: Options) -> Done:
@@ -235,13 +241,13 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
 
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
     sources = [study.fingerprint(name) for name in ("attributes", "planted", "label_counts")]
-    return content_hash(["estimates", __version__, settings, sources])
+    return content_hash([*_made("estimates"), settings, sources])
 
 
 def _report_fingerprint(study: Study) -> str:
     sources = [study.fingerprint("estimates"), study.fingerprint("attributes")]
     config = study.config.model_dump(mode="json", exclude={"run"})
-    return content_hash(["report", __version__, sources, config])
+    return content_hash([*_made("report"), sources, config])
 
 
 def _say_older(name: str, options: Options) -> None:

@@ -128,25 +128,6 @@ def bias_intensity(entropy: ArrayLike, labels: int) -> Floats:
     return np.asarray(1.0 - h / np.log(labels))
 
 
-def bias_intensity_of_seen(counts: ArrayLike) -> Floats:
-    r"""BI over the labels that have a count, :math:`1 - H / \log K`: the released code's bootstrap.
-
-    K changes with the counts, so that values of two conditions or of two resamples divide by
-    different numbers; `bias_intensity` with a fixed set does not. K = 1 gives 0, as there.
-
-    Args:
-        counts: Counts at least 0, shape (..., labels).
-
-    Returns:
-        Shape (...); nan where there is nothing to count.
-    """
-    x = checked_counts(counts)
-    seen = (x > 0).sum(axis=-1)
-    entropy = plug_in_entropy(x)
-    bias = 1.0 - entropy / np.log(np.maximum(seen, 2))
-    return np.asarray(np.where(seen == 1, np.where(np.isnan(entropy), np.nan, 0.0), bias))
-
-
 def x_log_x(counts: NDArray[Any]) -> Floats:
     """``x log x``, 0 at 0; integer types by table look-up.
 
