@@ -1,0 +1,160 @@
+"""What a study needs on this machine, and whether it is there: the second half of the doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from contextbias import engines
+from contextbias.config import BackendSection
+from contextbias.engines.devices import seats_of
+from contextbias.errors import ContextBiasError
+from contextbias.pipeline.options import Options
+from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.workload import workload
+from contextbias.places import place_at
+from contextbias.registry import load_reader
+from contextbias.schema import DIMENSIONS
+from contextbias.store import Study
+
+_KNOCK = 3.0  # seconds that a server has to answer
+
+
+class Need(NamedTuple):
+    """Something that has to be there; what a backend's ``requirements()`` lists."""
+
+    what: str
+    """What it is."""
+    ok: bool
+    """Whether it is there, and as it should be."""
+    found: str
+    """What was seen."""
+    fix: str = ""
+    """What to do, when it is not ok."""
+
+
+def needs(study: Study, *, engine: str | None = None) -> Iterator[Need]:
+    """Look at everything that a run of the study will ask for, and start nothing.
+
+    The network is used only for servers that study.toml names by ``base_url``: one short request
+    each.
+
+    Args:
+        study: The study.
+        engine: In place of the one in study.toml.
+    """
+    wanted, config = Wanted(study), study.config
+    yield from _of_the_engine(study, engine)
+    for section in wanted.drawn:
+        yield from _of_backend("generator", section, partial(wanted.backend_of, section))
+    for section in config.readers:
+        yield from _of_backend(
+            "reader", section, partial(load_reader, section.backend, dict(section.options))
+        )
+    yield from _of_the_labels(study)
+    yield from _of_servers(study)
+    yield from _of_the_disk(wanted)
+
+
+def _of_the_engine(study: Study, engine: str | None) -> Iterator[Need]:
+    run = study.config.run
+    chosen = Options(engine=engine).engine_of(run)
+    if chosen.kind == "ray":
+        yield _tried("engine ray", f"cluster: {chosen.address}", lambda: engines.check(chosen))
+    elif chosen.devices is not None:
+        devices = chosen.devices
+        yield _tried("GPUs", ", ".join(devices) or "none wanted", lambda: seats_of(devices))
+    if (place := run.images) is not None:
+        yield _tried("place of images", place, lambda: place_at(place, study.root))
+
+
+def _of_backend(kind: str, section: BackendSection, load: Callable[[], Any]) -> Iterator[Need]:
+    what = f"{kind} {section.name}"
+    try:
+        backend = load()
+        listed = backend.requirements() if hasattr(backend, "requirements") else []
+        found = f"backend {section.backend}"
+        if kind == "reader":
+            found += f"; reads {len(backend.readable())} of {len(DIMENSIONS)} dimensions"
+    except ContextBiasError as error:
+        yield Need(what, False, error.problem, error.fix)
+        return
+    yield Need(what, True, found)
+    for each in listed:
+        need = Need(*each)
+        yield need._replace(what=f"  {need.what}", fix="" if need.ok else need.fix)
+
+
+def _of_the_labels(study: Study) -> Iterator[Need]:
+    """The encoder that groups terms, and the language model that names the groups."""
+    section = study.config.canonicalise
+    method = section.groups if section.mapping == "model" else section.mapping
+    if method == "cluster":
+        from contextbias.canonicalise.encoder import WEIGHTS
+        from contextbias.weights.cache import require
+
+        yield _tried("labels: encoder", "its weights are there", partial(require, WEIGHTS))
+    if section.mapping == "model":
+        yield _of_the_naming_model(section.model)
+
+
+def _of_the_naming_model(options: dict[str, Any]) -> Need:
+    from contextbias.llm.served import ServedModel
+
+    try:
+        served = ServedModel(options, where="[canonicalise] model")
+    except ContextBiasError as error:
+        return Need("labels: model", False, error.problem, error.fix)
+    name, until = served.options.model, served.profile.shutdown
+    if until is None:
+        return Need("labels: model", True, name)
+    found = f"{name}, which is to be turned off on {until}"
+    return Need("labels: model", False, found, "name the labels before, or take another model")
+
+
+def _of_servers(study: Study) -> Iterator[Need]:
+    config = study.config
+    named = [s.options.get("base_url") for s in (*config.generators, *config.readers)]
+    named.append(config.canonicalise.model.get("base_url"))
+    for url in dict.fromkeys(url for url in named if isinstance(url, str)):
+        yield _answered(url)
+
+
+def _answered(url: str) -> Need:
+    """Whether anything answers at a URL; which status it answers with is not asked."""
+    import http.client
+    import urllib.error
+    import urllib.request
+
+    what = f"server {url}"
+    try:
+        request = urllib.request.Request(f"{url.rstrip('/')}/models")
+        with urllib.request.urlopen(request, timeout=_KNOCK):
+            return Need(what, True, "answers")
+    except urllib.error.HTTPError as error:
+        error.close()
+        return Need(what, True, f"answers (status {error.code} without a key)")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = str(getattr(error, "reason", error)) or type(error).__name__
+        return Need(what, False, f"no answer: {reason}", "start it, or correct base_url")
+
+
+def _of_the_disk(wanted: Wanted) -> Iterator[Need]:
+    """Room for what is still to be made, as far as the backends can tell."""
+    try:
+        disk = workload(wanted)["disk"]
+    except ContextBiasError as error:
+        yield Need("plan", False, error.problem, error.fix)
+        return
+    expected, free = disk["expected"] / 1e9, disk["free"] / 1e9
+    found = f"{expected:,.1f} GB expected, {free:,.1f} GB free"
+    yield Need("disk", expected <= free, found, "" if expected <= free else "make room")
+
+
+def _tried(what: str, found: str, attempt: Callable[[], object]) -> Need:
+    try:
+        attempt()
+    except ContextBiasError as error:
+        return Need(what, False, error.problem, error.fix)
+    return Need(what, True, found)
