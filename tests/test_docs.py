@@ -190,7 +190,7 @@ def _estimates(folder: Path) -> pl.DataFrame:
     text = text.replace("[study]\n", "[study]\n", 1) + "\n[measure]\nbootstrap = 20\n"
     text += f"shares = {str(DOCS / 'examples/shares.csv')!r}\n"
     with Study.create(folder / "s", text) as study:
-        run(study, STAGES[:-1], Options())
+        run(study, STAGES[:-1], Options(repeat=1, sample=20))
         estimates = study.estimates()
     assert estimates is not None
     return estimates

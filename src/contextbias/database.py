@@ -92,6 +92,13 @@ class Database:
         except (ValueError, TypeError) as error:
             raise self._damaged(error) from None
 
+    def latest(self, row_class: type[Row], table: str) -> list[Row]:
+        """The latest attempt at each item of a table, by id."""
+        key = TABLES[table][1][0]
+        last = f"SELECT max(attempt) FROM {table} WHERE {key} = t.{key}"
+        query = f"SELECT * FROM {table} AS t WHERE attempt = ({last}) ORDER BY {key}"
+        return self.rows(row_class, query)
+
     def inside(self, table: str, column: str, owner: str, name: str, key: str) -> list[Any]:
         """What stands under `key` in a structured column of all rows whose `owner` is `name`."""
         value = f"json_extract({column}, '$.{key}')"

@@ -179,15 +179,15 @@ class Study:
 
     def images(self) -> list[ImageRow]:
         """The latest attempt at each image, by id."""
-        return self._database.rows(ImageRow, _latest("images", "image_id"))
+        return self._database.latest(ImageRow, "images")
 
     def readings(self) -> list[ReadingRow]:
         """The latest attempt at each reading, by id."""
-        return self._database.rows(ReadingRow, _latest("readings", "reading_id"))
+        return self._database.latest(ReadingRow, "readings")
 
     def frequencies(self) -> list[FrequencyRow]:
         """The latest attempt at each prompt's counts, by id."""
-        return self._database.rows(FrequencyRow, _latest("frequencies", "frequency_id"))
+        return self._database.latest(FrequencyRow, "frequencies")
 
     def counted(self) -> list[tuple[str, int, str, str]]:
         """Id, latest attempt, reader and role of each prompt whose counts there are, by id."""
@@ -195,9 +195,8 @@ class Study:
             "SELECT frequency_id, max(attempt), reader, role FROM frequencies "
             "GROUP BY frequency_id ORDER BY frequency_id"
         )
-        return [
-            (key, int(last), who, role) for key, last, who, role in self._database.select(query)
-        ]
+        found = self._database.select(query)
+        return [(key, int(last), who, role) for key, last, who, role in found]
 
     def attempts(self, table: str) -> dict[str, tuple[int, str]]:
         """Id -> (latest attempt, its status) of ``images`` or ``readings``."""
@@ -206,8 +205,7 @@ class Study:
         return {row[0]: (row[1], row[2]) for row in self._database.select(query)}
 
     def usage(self, table: str, name: str) -> list[dict[str, Any]]:
-        """What services charged for, of every attempt: ``images`` of a generator, ``readings`` of
-        a reader (see providers/session.py)."""
+        """What services charged for, of every attempt at ``images`` or ``readings`` of `name`."""
         return self._database.inside(table, *_CHARGED[table], name, "usage")
 
     def counts(self) -> dict[str, int]:
@@ -226,6 +224,10 @@ class Study:
     def label_counts(self) -> pl.DataFrame | None:
         """derived/label_counts.parquet: answers that came counted; None without."""
         return parquet.read(self._derived("label_counts"))
+
+    def repeats(self) -> pl.DataFrame | None:
+        """derived/repeats.parquet: attributes of further readings of a sample; None without."""
+        return parquet.read(self._derived("repeats"))
 
     def scan_attributes(self) -> pl.LazyFrame | None:
         """The same without reading it yet, for who goes through it a part at a time."""
@@ -249,6 +251,13 @@ class Study:
     def write_label_counts(self, frame: pl.DataFrame, fingerprint: str) -> None:
         """Rewrite the answers that came counted. Writer: canonicalise."""
         self._write_parquet("label_counts", frame, fingerprint)
+
+    def write_repeats(self, frame: pl.DataFrame | None, fingerprint: str) -> None:
+        """Rewrite the attributes of further readings; None for none. Writer: canonicalise."""
+        if frame is None:
+            self._stamps.drop("repeats")
+        else:
+            self._write_parquet("repeats", frame, fingerprint)
 
     def write_planted(self, frame: pl.DataFrame, fingerprint: str) -> None:
         """Rewrite the planted probabilities. Writer: generate."""
@@ -310,13 +319,6 @@ class Study:
         files = {**(beside or {}), f"derived/{name}.parquet": data}
         self._stamps.keep(name, fingerprint, files)
         return rows
-
-
-def _latest(table: str, key: str) -> str:
-    return (
-        f"SELECT * FROM {table} AS t WHERE attempt = "
-        f"(SELECT max(attempt) FROM {table} WHERE {key} = t.{key}) ORDER BY {key}"
-    )
 
 
 def _row_of(receipt: Receipt) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from contextbias.errors import ConfigError
+from contextbias.measure.agreement import agreement_estimates
 from contextbias.measure.arrays import Readable, ReaderCounts, consistency_counts, count_readers
 from contextbias.measure.bias import bias_estimates
 from contextbias.measure.bounds import bounds_estimates
@@ -66,6 +67,7 @@ def measure_lazily(
     shares: pl.DataFrame | None = None,
     intervals: Sequence[str] = ("expanded",),
     label_counts: pl.DataFrame | None = None,
+    repeats: pl.DataFrame | None = None,
     sections: Sequence[Section] | None = None,
 ) -> pl.LazyFrame:
     """Turn attributes into estimates.
@@ -91,6 +93,8 @@ def measure_lazily(
             bias.py. The first is that of every row.
         label_counts: Rows of tables.LabelCountRow: answers that came counted, of readers of their
             own; None for none.
+        repeats: Further readings of a sample, with the number of the reading in ``repeat``; they
+            are in nothing but what is said about agreement. None for none.
         sections: What is estimated; None for all that the preset has.
 
     Returns:
@@ -124,6 +128,11 @@ def measure_lazily(
         own = replace(settings, readable=(readable or {}).get(reader))
         asked += [(section, found, run, own) for section in sections]
     blocks = _blocks(asked)
+    if not released:
+        compared = agreement_estimates(
+            attributes.lazy(), repeats, Run("", preset, people, codebook), alpha=alpha
+        )
+        blocks.append(block(compared))
     if planted is not None and not released:
         rows = planted_estimates(
             planted, list(counts.values()), preset=preset, people=people, codebook=codebook,

@@ -15,6 +15,7 @@ from contextbias.ids import content_hash
 from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
 from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.repeats import repeats_fingerprint, write_repeats
 from contextbias.pipeline.selection import Wanted
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, Study
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from contextbias.canonicalise import LabelMapping
+
+
+_MEASURED = ("attributes", "planted", "label_counts", "repeats")
 
 
 def canonicalise(wanted: Wanted, options: Options) -> Done:
@@ -41,17 +45,18 @@ def canonicalise(wanted: Wanted, options: Options) -> Done:
         raise InputError(f"{study.root} has no reading", "run the extract stage first")
     mapping = mapping_of(study, readings, options.progress)
     counted = _label_counts(study, mapping)
+    again = write_repeats(wanted, images, mapping)
+    beside = [f"{counted:,} counted answers"] if counted else []
+    beside += [f"{again:,} facts of further readings"] if again else []
     fingerprint = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
     if study.fingerprint("attributes") == fingerprint:
-        if not counted:
-            return Done("canonicalise", 0, "nothing to do")
-        return Done("canonicalise", counted, f"{counted:,} counted answers")
+        return Done("canonicalise", counted + again, ", ".join(beside) or "nothing to do")
     frame = to_attributes(images, readings, list(wanted.reader_rows.values()), mapping)
     _refuse_edited(study)
     say_changes(study, mapping, options.progress.say)
     study.write_attributes(frame, fingerprint, mapping.to_json())
-    note = f"{frame.height:,} facts" + (f", {counted:,} counted answers" if counted else "")
-    return Done("canonicalise", frame.height + counted, note)
+    note = ", ".join([f"{frame.height:,} facts", *beside])
+    return Done("canonicalise", frame.height + counted + again, note)
 
 
 def _label_counts(study: Study, mapping: LabelMapping) -> int:
@@ -134,6 +139,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         _planted(study),
         readable=readable,
         label_counts=study.label_counts(),
+        repeats=study.repeats(),
         prompts=prompts_frame(wanted),
         codebook=CODEBOOK_VERSION,
         **settings | {"shares": _shares(wanted, options)},
@@ -240,7 +246,7 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
 
 
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
-    sources = [study.fingerprint(name) for name in ("attributes", "planted", "label_counts")]
+    sources = [study.fingerprint(name) for name in _MEASURED]
     return content_hash([*_made("estimates"), settings, sources])
 
 
@@ -270,12 +276,13 @@ def _is_current(wanted: Wanted) -> bool:
     mapping = known_mapping(wanted.study, readings)
     if mapping is None:
         return False
-    now = _attributes_fingerprint(wanted, images, readings, mapping.content_hash)
-    counted = _label_counts_fingerprint(wanted.study, mapping.content_hash)
-    return (wanted.study.fingerprint("attributes"), wanted.study.fingerprint("label_counts")) == (
-        now,
-        counted,
-    )
+    study, key = wanted.study, mapping.content_hash
+    now = {
+        "attributes": _attributes_fingerprint(wanted, images, readings, key),
+        "label_counts": _label_counts_fingerprint(study, key),
+        "repeats": repeats_fingerprint(wanted, images, key),
+    }
+    return all(study.fingerprint(name) == fingerprint for name, fingerprint in now.items())
 
 
 def _planted(study: Study) -> pl.DataFrame | None:

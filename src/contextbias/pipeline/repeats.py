@@ -7,10 +7,16 @@ like any other, under an id with its number in it, and is in no number but those
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from contextbias.ids import content_hash
+from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.selection import Wanted
+from contextbias.schema import CODEBOOK_VERSION
 from contextbias.tables import ImageRow, ReadingRow
+
+if TYPE_CHECKING:
+    from contextbias.canonicalise import LabelMapping
 
 
 def sample(images: Sequence[ImageRow], seed: int, size: int) -> list[ImageRow]:
@@ -41,3 +47,42 @@ def repeats(wanted: Wanted, images: Sequence[ImageRow]) -> dict[int, list[Readin
         if number is not None:
             found.setdefault(number, []).append(reading)
     return dict(sorted(found.items()))
+
+
+def write_repeats(wanted: Wanted, images: Sequence[ImageRow], mapping: LabelMapping) -> int:
+    """Write derived/repeats.parquet where it is not there as it should be; returns its new rows.
+
+    Labels are those of `mapping`, which knows the words of the readings that count. A word that
+    came only in a further reading is its own label.
+    """
+    study = wanted.study
+    fingerprint = repeats_fingerprint(wanted, images, mapping.content_hash)
+    if study.fingerprint("repeats") == fingerprint:
+        return 0
+    if fingerprint is None:
+        study.write_repeats(None, "")
+        return 0
+    import polars as pl
+
+    from contextbias.canonicalise import to_attributes
+
+    readers = list(wanted.reader_rows.values())
+    parts = []
+    for number, readings in repeats(wanted, images).items():
+        read = {reading.image_id for reading in readings}
+        again = [image for image in images if image.image_id in read]
+        frame = to_attributes(again, readings, readers, mapping)
+        parts.append(frame.with_columns(repeat=pl.lit(number, dtype=pl.Int64)))
+    whole = pl.concat(parts)
+    study.write_repeats(whole, fingerprint)
+    return whole.height
+
+
+def repeats_fingerprint(wanted: Wanted, images: Sequence[ImageRow], mapping: str) -> str | None:
+    """What derived/repeats.parquet is made from; None without further readings."""
+    ids = wanted.repeat_ids(images)
+    if not ids:
+        return None
+    attempts = wanted.study.attempts("readings")
+    rows = [[key, number, *attempts[key]] for key, number in sorted(ids.items())]
+    return content_hash(["repeats", definitions("attributes"), CODEBOOK_VERSION, mapping, rows])

@@ -69,6 +69,7 @@ def status(study: Study) -> dict[str, Any]:
     wanted = Wanted(study)
     images = wanted.images()
     readings = wanted.readings(images)
+    further = wanted.repeat_ids(images)
     failed = sum(image.status != OK for image in images)
     imported = sum(image.image_id not in wanted.image_ids for image in images)
     asked = len(wanted.image_ids) + imported
@@ -87,7 +88,8 @@ def status(study: Study) -> dict[str, Any]:
         "duplicates": duplicates(images),
         "counted_prompts": study.counts()["frequencies"],
         "kept_but_not_used": study.counts()["images"] - len(images),
-        "readings_kept_but_not_used": study.counts()["readings"] - len(readings),
+        "readings_kept_but_not_used": study.counts()["readings"] - len(readings) - len(further),
+        "further_readings": len(further),
         "attributes": study.fingerprint("attributes") is not None,
         "estimates": study.fingerprint("estimates") is not None,
         "report": str(study.report_path) if study.report_path.is_file() else None,

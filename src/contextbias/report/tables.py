@@ -33,7 +33,8 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     ``shares.csv`` the shares of verdicts, ``dependence.csv`` correlations and design effects,
     ``representation.csv`` comparisons with reference shares, ``bounds.csv`` bounds over missing
     images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``coverage.csv`` who is
-    answered, ``images.csv`` images by cell, ``contexts.csv`` distinct contexts,
+    answered, ``agreement.csv`` how far readings of the same images agree, ``images.csv`` images by
+    cell, ``contexts.csv`` distinct contexts,
     and ``planted.csv`` the truth of a simulated study. The paper's own tables are in
     paper_tables.py.
     """
@@ -79,6 +80,9 @@ def _frames(read: pl.DataFrame) -> dict[str, pl.DataFrame]:
             read,
             ("coverage_by_gender_presentation", "coverage_by_skin_tone"),
             ("generator", "dimension", "label"),
+        ),
+        "agreement.csv": _named(
+            read, ("agreement_raw", "agreement_kappa"), ("generator", "dimension")
         ),
         "images.csv": _selected(read, "images", ("generator", "role", "condition")),
         "contexts.csv": _selected(read, "distinct_contexts", ("generator", "condition")),
