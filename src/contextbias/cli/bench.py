@@ -88,6 +88,9 @@ _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say how many questions, tokens and what money; ask none.")
 ]
 
+_SHOWN = 200
+# Letters of a reason; the review has all of it.
+
 
 @app.callback()
 def _bench() -> None:
@@ -187,11 +190,11 @@ def _settler(journal: Journal, model: str, options: dict[str, Any]) -> Settler:
 
 def _plan(subject: Subject, proposer: Settler, judge: Settler) -> None:
     """Say what both passes would ask."""
-    from contextbias.bench.build import expected_judgements, first_questions
+    from contextbias.bench.build import expected_judgements, first_questions, open_judgements
     from contextbias.llm.served import ServedModel
 
     first = proposer.open(first_questions(subject))
-    second = expected_judgements(subject) if first else []
+    second = expected_judgements(subject) if first else open_judgements(subject, proposer, judge)
     for what, settler, questions in (("propose", proposer, first), ("judge", judge, second)):
         served = settler.asker
         assert isinstance(served, ServedModel)
@@ -207,8 +210,10 @@ def _plan(subject: Subject, proposer: Settler, judge: Settler) -> None:
 
 
 def _say(found: Proposal, path: Path, *, is_merged: bool) -> None:
+    from textwrap import shorten
+
     for what, why in found.unanswered:
-        typer.echo(f"{what}: no usable answer ({why})", err=True)
+        typer.echo(f"{what}: no usable answer ({shorten(why, _SHOWN)})", err=True)
     for each in found.candidates:
         if each.faults:
             where = each.role or each.kind
@@ -230,6 +235,9 @@ def _assemble(
     name: str | None,
     licence: str,
 ) -> None:
+    import os
+    from dataclasses import replace
+
     from contextbias.bench import build_prompts, check_bank
     from contextbias.bench.build import Head, bank_text, read_review
     from contextbias.bench.reading import parse_bank
@@ -238,6 +246,9 @@ def _assemble(
 
     if out is None or reviewer is None or not reviewer.strip():
         raise InputError("--review goes with --out and --reviewer", "say where, and who decided")
+    if subject.language_name.endswith(".toml"):  # a bank names its language beside itself
+        beside = os.path.relpath(subject.language_name, out.absolute().parent)
+        subject = replace(subject, language_name=beside)
     head = Head(name=name or out.stem, reviewer=reviewer.strip(), licence=licence)
     text = bank_text(subject, read_review(review), head, path=str(out))
     bank = parse_bank(text, str(out))

@@ -1,0 +1,162 @@
+"""The review: one line a candidate, for a person who decides. CSV, so that any table editor opens
+it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from contextbias.bench.build.candidate import AXIS, FORM, KINDS, Candidate
+from contextbias.errors import InputError, nearest
+from contextbias.files import unreadable
+
+COLUMNS = (
+    "keep", "role", "kind", "text", "at", "tags", "names", "relevance", "neutrality", "confounds",
+    "faults", "reason", "model", "judge", "date", "id",
+)  # fmt: skip
+"""Columns, in order; a line added by hand needs `keep`, `kind`, `text` and, but for pool and axes,
+`role`."""
+
+_LISTS = ("at", "tags", "names", "confounds", "faults")
+_SEPARATOR = "; "
+_YES, _NO = {"yes", "y", "x", "1", "true", "keep"}, {"no", "n", "0", "false", "", "drop"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """One line of a review as it was read."""
+
+    candidate: Candidate
+    """What it says now; `keep` is the person's."""
+    line: int
+    """Of the file, for messages."""
+    id: str
+    """The id that the file has: empty where the line was added by hand."""
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person has changed the text of what was proposed."""
+        return bool(self.id) and self.id != self.candidate.id
+
+
+def review_csv(candidates: Sequence[Candidate]) -> str:
+    """Write a review."""
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    write(COLUMNS)
+    for each in candidates:
+        write(_cells(each, each.id))
+    return out.getvalue()
+
+
+def merged_csv(before: Sequence[Reviewed], candidates: Sequence[Candidate]) -> str:
+    """Write a review again, with what a person has done to it.
+
+    Lines that are there stay as they are, edited or not; of the candidates only those that the
+    file does not know are added.
+    """
+    known = {each.id for each in before} | {each.candidate.id for each in before}
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    write(COLUMNS)
+    for each in before:
+        write(_cells(each.candidate, each.id))
+    for new in candidates:
+        if new.id not in known:
+            write(_cells(new, new.id))
+    return out.getvalue()
+
+
+def read_review(path: Path) -> list[Reviewed]:
+    """Read a review.
+
+    Raises:
+        InputError: It cannot be read, lacks a column or has an unknown one, or a value of a line is
+            wrong; the message names the line.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text (byte {error.start})", "save it so") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    _check_columns(reader.fieldnames or (), path)
+    found = []
+    try:
+        for row in reader:
+            where = f"{path} line {reader.line_num}"
+            if None in row or None in row.values():
+                raise InputError(f"{where} has more or fewer fields than the header")
+            if any(value.strip() for value in row.values()):
+                found.append(Reviewed(_candidate(row, where), reader.line_num, row.get("id", "")))
+    except csv.Error as error:
+        raise InputError(f"{path} line {reader.line_num} is not CSV: {error}") from None
+    if not found:
+        raise InputError(f"{path} has no candidate", "propose some first: leave --review out")
+    return found
+
+
+def _cells(each: Candidate, known: str) -> list[str]:
+    cells = []
+    for name in COLUMNS:
+        value = known if name == "id" else getattr(each, name)
+        if name == "keep":
+            value = "yes" if value else "no"
+        elif name in _LISTS:
+            value = _SEPARATOR.join(value)
+        cells.append("" if value is None else str(value))
+    return cells
+
+
+def _check_columns(names: Sequence[str], path: Path) -> None:
+    for name in names:
+        if name not in COLUMNS:
+            hint = nearest(name, list(COLUMNS)) or f"columns are {', '.join(COLUMNS)}"
+            raise InputError(f"{path} has a column {name!r}", hint)
+    for name in ("keep", "role", "kind", "text"):
+        if name not in names:
+            raise InputError(f"{path} has no column {name!r}", "put it back")
+
+
+def _candidate(row: dict[str, str], where: str) -> Candidate:
+    cell = {name: " ".join(row.get(name, "").split()) for name in COLUMNS}
+    if cell["kind"] not in KINDS:
+        hint = nearest(cell["kind"], list(KINDS)) or f"kinds are {', '.join(KINDS)}"
+        raise InputError(f"{where}: kind is {cell['kind']!r}", hint)
+    if not cell["text"]:
+        raise InputError(f"{where} has no text", "write one, or delete the line")
+    lists = {name: _parts(cell[name]) for name in _LISTS}
+    found = Candidate(
+        kind=cell["kind"], text=cell["text"], role=cell["role"].lower(),
+        keep=_is_kept(cell["keep"], where), relevance=_score(cell["relevance"], where),
+        neutrality=_score(cell["neutrality"], where), reason=cell["reason"], model=cell["model"],
+        judge=cell["judge"], date=cell["date"], **lists,
+    )  # fmt: skip
+    if found.kind == AXIS and not found.at:
+        raise InputError(f"{where}: no axis", "write its name under `at`")
+    if found.kind == FORM and any(gender not in ("m", "f", "n") for gender in found.at):
+        raise InputError(f"{where}: at is {cell['at']!r}", "a form has m, f, n or nothing there")
+    return replace(found)
+
+
+def _parts(cell: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in cell.split(_SEPARATOR.strip()) if part.strip())
+
+
+def _is_kept(cell: str, where: str) -> bool:
+    word = cell.lower()
+    if word not in _YES | _NO:
+        raise InputError(f"{where}: keep is {cell!r}", "write yes or no")
+    return word in _YES
+
+
+def _score(cell: str, where: str) -> int | None:
+    if not cell:
+        return None
+    if not cell.isdecimal():
+        raise InputError(f"{where}: {cell!r} is no score", "1 to 5, or nothing")
+    return int(cell)
