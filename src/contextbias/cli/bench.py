@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from contextbias.bench.build import Proposal, Subject
+    from contextbias.bench.builder import Proposal, Subject
     from contextbias.llm import Journal, Settler
 
 app = typer.Typer(no_args_is_help=True, help="Context banks: build one of your own.")
@@ -123,7 +123,7 @@ def build(
 
     Then, with --review, --reviewer and --out: the bank.
     """
-    from contextbias.bench.build import read_roles, subject_of
+    from contextbias.bench.builder import read_roles, subject_of
     from contextbias.errors import InputError
 
     subject = subject_of(
@@ -153,7 +153,7 @@ def build(
 def _propose(
     subject: Subject, roles: Path, model: str, judge: str, options: dict[str, Any], dry_run: bool
 ) -> None:
-    from contextbias.bench.build import merged_csv, proposed, read_review, review_csv
+    from contextbias.bench.builder import merged_csv, proposed, read_review, review_csv
     from contextbias.errors import Incomplete
     from contextbias.files import write_atomic
     from contextbias.llm import Journal
@@ -190,7 +190,7 @@ def _settler(journal: Journal, model: str, options: dict[str, Any]) -> Settler:
 
 def _plan(subject: Subject, proposer: Settler, judge: Settler) -> None:
     """Say what both passes would ask."""
-    from contextbias.bench.build import expected_judgements, first_questions, open_judgements
+    from contextbias.bench.builder import expected_judgements, first_questions, open_judgements
     from contextbias.llm.served import ServedModel
 
     first = proposer.open(first_questions(subject))
@@ -239,7 +239,7 @@ def _assemble(
     from dataclasses import replace
 
     from contextbias.bench import build_prompts, check_bank
-    from contextbias.bench.build import Head, bank_text, read_review
+    from contextbias.bench.builder import Head, bank_text, read_review
     from contextbias.bench.reading import parse_bank
     from contextbias.errors import CheckFailed, InputError
     from contextbias.files import write_atomic

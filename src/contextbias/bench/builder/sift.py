@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from contextbias.bench.bank import Activity, Bank, Context, Phrase, Place, Role, Source
-from contextbias.bench.build.candidate import (
+from contextbias.bench.builder.candidate import (
     ACTIVITY,
     AXIS,
     CONTEXTS,
@@ -19,8 +19,8 @@ from contextbias.bench.build.candidate import (
     WORK,
     Candidate,
 )
-from contextbias.bench.build.roles import WantedRole
-from contextbias.bench.build.subject import Subject
+from contextbias.bench.builder.roles import WantedRole
+from contextbias.bench.builder.subject import Subject
 from contextbias.bench.check import soc_major_groups
 from contextbias.bench.fault import Entry
 from contextbias.bench.language import content_words, indefinite_article, words_of

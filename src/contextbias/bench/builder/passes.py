@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contextbias.bench.build.candidate import CONTEXTS, EVERYDAY_PLACE, Candidate
-from contextbias.bench.build.judge import judge_faults, judge_questions, judged
-from contextbias.bench.build.propose import (
+from contextbias.bench.builder.candidate import CONTEXTS, EVERYDAY_PLACE, Candidate
+from contextbias.bench.builder.judge import judge_faults, judge_questions, judged
+from contextbias.bench.builder.propose import (
     EACH,
     THEMES,
     axis_question,
@@ -18,13 +18,13 @@ from contextbias.bench.build.propose import (
     role_question,
     shape_faults,
 )
-from contextbias.bench.build.sift import (
+from contextbias.bench.builder.sift import (
     axis_candidates,
     pool_candidates,
     role_candidates,
     sifted,
 )
-from contextbias.bench.build.subject import Subject
+from contextbias.bench.builder.subject import Subject
 from contextbias.llm import Question, Settled, Settler
 from contextbias.llm.question import INVALID
 from contextbias.progress import Progress, Silent, shown

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from contextbias.bench.bank import Axis, Bank, Role
-from contextbias.bench.build import judge, propose
-from contextbias.bench.build.candidate import (
+from contextbias.bench.builder import judge, propose
+from contextbias.bench.builder.candidate import (
     ACTIVITY,
     AXIS,
     EVERYDAY_ACTIVITY,
@@ -20,9 +20,9 @@ from contextbias.bench.build.candidate import (
     WORK,
     Candidate,
 )
-from contextbias.bench.build.review import Reviewed
-from contextbias.bench.build.sift import place_name
-from contextbias.bench.build.subject import Subject
+from contextbias.bench.builder.review import Reviewed
+from contextbias.bench.builder.sift import place_name
+from contextbias.bench.builder.subject import Subject
 from contextbias.bench.check import RELATED_MINIMUM, overlaps
 from contextbias.bench.reading import parse_bank
 from contextbias.errors import InputError

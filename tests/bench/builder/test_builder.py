@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.bench.build import answers
+from tests.bench.builder import answers
 from tests.llm.fake import FakeModel, Said
 
 from contextbias.bench import BenchOptions, build_prompts, check_bank, load_bank
 from contextbias.bench.assignment import assign_unrelated, is_unrelated
-from contextbias.bench.build import (
+from contextbias.bench.builder import (
     Head,
     Proposal,
     Subject,
@@ -28,9 +28,9 @@ from contextbias.bench.build import (
     review_csv,
     subject_of,
 )
-from contextbias.bench.build.judge import SCHEMA as JUDGE_SCHEMA
-from contextbias.bench.build.judge import judge_faults, judge_questions
-from contextbias.bench.build.propose import (
+from contextbias.bench.builder.judge import SCHEMA as JUDGE_SCHEMA
+from contextbias.bench.builder.judge import judge_faults, judge_questions
+from contextbias.bench.builder.propose import (
     AXIS_SCHEMA,
     POOL_SCHEMA,
     ROLE_SCHEMA,

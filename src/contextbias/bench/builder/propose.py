@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contextbias.bench.build.roles import WantedRole
-from contextbias.bench.build.subject import Subject
+from contextbias.bench.builder.roles import WantedRole
+from contextbias.bench.builder.subject import Subject
 from contextbias.ids import content_hash
 from contextbias.llm import Question
 from contextbias.schema import DIMENSIONS

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from contextbias.bench.build.candidate import AXIS, FORM, KINDS, Candidate
+from contextbias.bench.builder.candidate import AXIS, FORM, KINDS, Candidate
 from contextbias.errors import InputError, nearest
 from contextbias.files import unreadable
 

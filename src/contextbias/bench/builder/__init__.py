@@ -4,17 +4,17 @@
 that a person edits (`review_csv`), then `bank_text`: a bank like the one that ships.
 """
 
-from contextbias.bench.build.assemble import Head, bank_text
-from contextbias.bench.build.build import (
+from contextbias.bench.builder.assemble import Head, bank_text
+from contextbias.bench.builder.passes import (
     Proposal,
     expected_judgements,
     first_questions,
     open_judgements,
     proposed,
 )
-from contextbias.bench.build.review import merged_csv, read_review, review_csv
-from contextbias.bench.build.roles import WantedRole, read_roles
-from contextbias.bench.build.subject import Subject, subject_of
+from contextbias.bench.builder.review import merged_csv, read_review, review_csv
+from contextbias.bench.builder.roles import WantedRole, read_roles
+from contextbias.bench.builder.subject import Subject, subject_of
 
 __all__ = [
     "Head",

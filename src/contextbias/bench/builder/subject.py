@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contextbias.bench.bank import Axis, Bank
-from contextbias.bench.build.roles import WantedRole
+from contextbias.bench.builder.roles import WantedRole
 from contextbias.bench.language import (
     LANGUAGE_FILE,
     Language,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from contextbias.bench.build.candidate import AXIS, CONTEXTS, Candidate
-from contextbias.bench.build.propose import shape_faults
-from contextbias.bench.build.subject import Subject
+from contextbias.bench.builder.candidate import AXIS, CONTEXTS, Candidate
+from contextbias.bench.builder.propose import shape_faults
+from contextbias.bench.builder.subject import Subject
 from contextbias.ids import content_hash
 from contextbias.llm import Question, Settled
 
