@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -81,6 +81,26 @@ class BatchReader(Protocol):
         Raises:
             Incomplete: Nothing more can be read now (a budget, a key, a quota). What was yielded
                 is kept, and pictures without an answer stay pending.
+        """
+        ...
+
+
+FINISHED = 20
+"""So many finished readings replace what a reader expects by what was measured."""
+
+
+class MeasuringReader(Protocol):
+    """A reader that can say it better once readings are finished. Optional."""
+
+    def plan_after(
+        self, pictures: int, finished: Sequence[tuple[dict[str, Any], float]]
+    ) -> Forecast:
+        """What reading so many pictures will take, from what others took.
+
+        Args:
+            pictures: How many are still to be read.
+            finished: ``raw`` and seconds of its readings in this study, whatever their status; at
+                least FINISHED.
         """
         ...
 

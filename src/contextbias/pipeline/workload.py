@@ -13,6 +13,7 @@ from typing import Any
 from contextbias.config import BackendSection
 from contextbias.engines.devices import seats_of
 from contextbias.errors import MissingPart
+from contextbias.extract.protocol import FINISHED
 from contextbias.extract.work import reading_id
 from contextbias.forecast import Forecast
 from contextbias.ids import content_hash
@@ -108,11 +109,15 @@ def _of_reader(
     forecast = backend.plan(left, pixels) if left and hasattr(backend, "plan") else Forecast()
     if left and known:
         mine = set(ids)
-        seconds = [r.seconds for r in study.readings() if r.reading_id in mine and r.status == OK]
-        forecast = _measured(forecast, left, seconds, "readings")
+        finished = [reading for reading in study.readings() if reading.reading_id in mine]
+        if len(finished) >= FINISHED and hasattr(backend, "plan_after"):
+            forecast = backend.plan_after(left, [(r.raw, r.seconds) for r in finished])
+        else:
+            seconds = [reading.seconds for reading in finished if reading.status == OK]
+            forecast = _measured(forecast, left, seconds, "readings")
         store = (study.root / STORE_FILE).stat().st_size
         forecast = replace(forecast, size=round(store / len(known) * left))
-    workers = _workers(study, backend.parallel)
+    workers = getattr(backend, "concurrency", None) or _workers(study, backend.parallel)
     return _section("extract", section, (total, total - left, left), forecast, workers)
 
 

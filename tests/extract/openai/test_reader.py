@@ -334,3 +334,17 @@ def test_requirements_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     assert found["gpt-5-mini"][0] is False
     local = OpenAIReader({"model": "m", "base_url": "http://localhost:8000/v1"}).requirements()
     assert [what for what, *_ in local] == ["openai"]
+
+
+def test_what_was_measured_replaces_what_was_guessed() -> None:
+    built = OpenAIReader({"model": "gpt-5-mini", "concurrency": 4})
+    raw = {"usage": {"input": 3000, "cached": 1000, "output": 800}, "turns": [{}]}
+    repaired = {"usage": {"input": 6000, "cached": 2000, "output": 1600}, "turns": [{}, {}]}
+    plan = built.plan_after(100, [(raw, 5.0)] * 3 + [(repaired, 9.0)])
+    assert plan.calls == 125
+    assert (plan.tokens_in, plan.tokens_out) == (375_000, 100_000)
+    # A quarter of 100 pictures each: (2000 * .25 + 1000 * .025 + 800 * 2) / 1e6 = .002125 of a
+    # single one, twice that of the repaired one.
+    assert plan.money == pytest.approx(75 * 0.002125 + 25 * 0.00425)
+    assert plan.seconds == 600
+    assert plan.basis == "from 4 finished readings"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from contextbias.extract.vision.instructions import Instructions
 from contextbias.extract.vision.pictures import scaled
@@ -12,6 +14,7 @@ from contextbias.providers.outcomes import Usage
 from contextbias.providers.pacing import Pacing
 from contextbias.providers.prices import Price
 from contextbias.providers.profiles import ModelProfile
+from contextbias.providers.session import USAGE
 
 _LETTERS_A_TOKEN = 4
 _ANSWER = 550
@@ -63,6 +66,33 @@ class Expected:
             tokens_out=each.output * pictures,
             money=None if self.price is None else self.price.of(each) * pictures,
             basis="guessed from the length of the texts, until 20 readings are there",
+            notes=self._notes(pictures, each),
+        )
+
+    def measured(
+        self, pictures: int, finished: Sequence[tuple[Mapping[str, Any], float]]
+    ) -> Forecast:
+        """The same from what finished readings used: their ``raw`` and seconds, 1 or more.
+
+        Money is that of single requests, at today's prices, also where readings came in batches.
+        """
+        used = [Usage.from_json(raw.get(USAGE, {})) for raw, _ in finished]
+        count, total = len(finished), sum(used, Usage())
+        calls = sum(max(1, len(raw.get("turns", ()))) for raw, _ in finished)
+        seconds = sum(took for _, took in finished) / count
+        each = Usage(
+            input=round(total.input / count),
+            cached=round(total.cached / count),
+            output=round(total.output / count),
+        )
+        share = pictures / count
+        return Forecast(
+            seconds=self.worker_seconds(pictures, each, seconds),
+            calls=round(calls * share),
+            tokens_in=round(total.input * share),
+            tokens_out=round(total.output * share),
+            money=None if self.price is None else self.price.of(total) * share,
+            basis=f"from {count:,} finished readings",
             notes=self._notes(pictures, each),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -98,6 +98,12 @@ class OpenAIReader:
     def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
         """Calls, tokens, money and time, guessed from lengths and the model's profile."""
         return self._expected().forecast(pictures, pixels)
+
+    def plan_after(
+        self, pictures: int, finished: Sequence[tuple[dict[str, Any], float]]
+    ) -> Forecast:
+        """The same from what finished readings took; see extract/protocol.py."""
+        return self._expected().measured(pictures, finished)
 
     def priced(self, usage: Usage, *, batch: bool = False) -> float | None:
         """What `usage` costs; None where no price is known."""
