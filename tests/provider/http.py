@@ -94,6 +94,8 @@ class HttpServer:
                 pass
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError):
             pass
+        except asyncio.CancelledError:
+            pass  # the server stops
         finally:
             self._open.discard(writer)
             writer.transport.abort() if writer.transport.is_closing() else writer.close()

@@ -10,16 +10,15 @@ import asyncio
 import contextlib
 import os
 import queue
-import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from types import FrameType, TracebackType
 from typing import Any, Generic, TypeVar
 
 from contextbias.errors import ContextBiasError, Incomplete, MissingPart
+from contextbias.interrupts import Interrupts
 from contextbias.providers.budget import Budget
 from contextbias.providers.connection import Connection
 from contextbias.providers.line import Line, Tally
@@ -117,7 +116,7 @@ def exchange(
     """
     run = _Run(requests, call, connection, pacing, budget)
     watch = _Watch(run, total, on_state)
-    with _Interrupts(run.interrupt):
+    with Interrupts(run.interrupt):
         run.start()
         try:
             yield from _replies(run, watch)
@@ -284,32 +283,6 @@ class _Watch:
             paused=gate.paused(),
             stopping=gate.closed and gate.in_flight > 0,
         )
-
-
-class _Interrupts:
-    """While it holds, the first Ctrl-C calls `note`, wherever the main thread is."""
-
-    def __init__(self, note: Callable[[], None]) -> None:
-        self._note = note
-        self._holds = False
-
-    def __enter__(self) -> None:
-        in_main = threading.current_thread() is threading.main_thread()
-        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._on_signal)
-            self._holds = True
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._holds:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._note()
 
 
 def _end(run: _Run[Any]) -> BaseException | None:

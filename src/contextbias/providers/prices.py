@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import tomllib
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from contextbias.errors import ConfigError, nearest
 from contextbias.providers.budget import BudgetOptions
 from contextbias.providers.outcomes import Reply, Usage
-from contextbias.providers.profiles import read_table, user_file
+from contextbias.providers.profiles import matches, read_table, user_file
 
 _MILLION = 1_000_000
 
@@ -84,7 +83,7 @@ def price(model: str, options: BudgetOptions | None = None) -> Price | None:
         return replace(found, **given, as_of=None, source="options")
     if not {"input", "output"} <= set(given):
         raise ConfigError(
-            f"the price of {model!r} is not known, and only {', '.join(sorted(given))} is given",
+            f"the price of {model!r} is not known, and only a part of it is given",
             "give both price_input and price_output",
         )
     return Price(**given, batch=1.0, source="options")
@@ -92,7 +91,7 @@ def price(model: str, options: BudgetOptions | None = None) -> Price | None:
 
 def _in_tables(model: str) -> Price | None:
     for entry in (*_user_entries(), *_own_entries()):
-        if fnmatchcase(model.lower(), entry.pattern.lower()):
+        if matches(model, entry.pattern):
             return entry
     return None
 

@@ -116,9 +116,15 @@ def profile(model: str, *, structured: str | None = None) -> ModelProfile:
             nearest(structured, list(STRUCTURED)) or f"known: {', '.join(STRUCTURED)}",
         )
     for entry in (*_user_entries(), *_own_entries()):
-        if fnmatchcase(model.lower(), entry.pattern.lower()):
+        if matches(model, entry.pattern):
             return replace(entry, model=model, structured=structured or entry.structured)
     return ModelProfile(model=model, structured=structured or "json_schema")
+
+
+def matches(model: str, pattern: str) -> bool:
+    """Whether a model's name is meant by a pattern: one or more, separated by blanks, with ``*``,
+    ``?`` and ``[...]``; the case does not matter."""
+    return any(fnmatchcase(model.lower(), each.lower()) for each in pattern.split())
 
 
 def user_file(name: str) -> Path:
@@ -174,11 +180,18 @@ def _entry(given: dict[str, Any], where: str) -> ModelProfile:
             f"{where}: structured = {given['structured']!r}", f"take one of {', '.join(STRUCTURED)}"
         )
     if "images" in given:
-        try:
-            given["images"] = ImageTokens(**given["images"])
-        except TypeError as error:
-            raise ConfigError(f"{where}: images of {given['pattern']!r}: {error}") from None
+        given["images"] = _images(given["images"], f"{where}: images of {given['pattern']!r}")
     for name in ("efforts", "notes"):
         if name in given:
             given[name] = tuple(given[name])
     return ModelProfile(model=given["pattern"], **given)
+
+
+def _images(given: dict[str, Any], where: str) -> ImageTokens:
+    if given.get("rule") not in ("patches", "tiles"):
+        raise ConfigError(f"{where}: rule = {given.get('rule')!r}", "take patches or tiles")
+    try:
+        return ImageTokens(**given)
+    except TypeError as error:
+        known = ", ".join(ImageTokens.__dataclass_fields__)
+        raise ConfigError(f"{where}: {error}", f"known: {known}") from None
