@@ -13,6 +13,7 @@ from tests.llm.fake import FakeModel, Said
 
 from contextbias import pipeline
 from contextbias.canonicalise import LabelMapping
+from contextbias.canonicalise.cluster import Constraints
 from contextbias.errors import ConfigError, Incomplete
 from contextbias.llm import Question
 from contextbias.pipeline import Options, model_labels
@@ -53,16 +54,25 @@ class Heard(Silent):
         self.said.append(message)
 
 
-def aprons(asked: Question) -> Said:
-    """Takes every apron for one thing, and leaves the rest."""
+def work_wear(asked: Question) -> Said:
+    """Takes scrubs and overalls for one thing, and leaves the rest."""
     terms, shown = list(asked.about["terms"]), list(asked.about["shown"])
-    same = [name for name in shown if "apron" in name and "apron" in terms[0]]
+    same = [name for name in shown if {name, terms[0]} == {"scrubs", "overalls"}]
     return {"groups": [{"label": terms[0], "terms": terms, "same_as": same}]}
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The few things of the simulated reader are all kept apart by the packaged table."""
+    monkeypatch.setattr(
+        "contextbias.canonicalise.llm_join.kept_apart",
+        lambda names, dimension: Constraints.none(len(names)),
+    )
 
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
-    found = FakeModel(aprons)
+    found = FakeModel(work_wear)
     monkeypatch.setattr(model_labels, "_served", lambda *_: found)
     return found
 
@@ -127,10 +137,11 @@ def test_labels_shows_what_the_model_changed(study: Path, model: FakeModel, tmp_
         if offline.labels[name][term] != label
     }
     assert {(r["dimension"], r["term"]) for r in rows} == changed
+    assert len(changed) == 1
 
 
 def test_a_spent_budget_pauses_and_goes_on(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, rest = FakeModel(aprons, until=2), FakeModel(aprons)
+    first, rest = FakeModel(work_wear, until=2), FakeModel(work_wear)
     monkeypatch.setattr(model_labels, "_served", lambda *_: first)
     with pytest.raises(Incomplete):
         run(study, "canonicalise")
@@ -150,7 +161,7 @@ def test_no_answer_is_said_and_asked_again(study: Path, monkeypatch: pytest.Monk
     said = run(study, "canonicalise")
     assert any("run canonicalise again" in line for line in said)
     assert stale_files(study) == []
-    up = FakeModel(aprons)
+    up = FakeModel(work_wear)
     monkeypatch.setattr(model_labels, "_served", lambda *_: up)
     run(study, "canonicalise")
     assert len(up.asked) == len(down.asked)
@@ -163,7 +174,7 @@ def test_no_answer_is_said_and_asked_again(study: Path, monkeypatch: pytest.Monk
         ('mapping = "table"\nmodel = { model = "m" }', "no effect"),
         ('mapping = "table"\ngroups = "table"', "no effect"),
         ('mapping = "model"\nmodel = { model = "m", tempratur = 1 }', "tempratur"),
-        ('mapping = "model"\nmodel = { model = "gpt-5-mini", temperature = 1 }', "no temperature"),
+        ('mapping = "model"\nmodel = { model = "gpt-5-mini", temperature = 1 }', "refuses a temperature"),
         ('mapping = "model"\nmodel = { model = "m", base_url = "x" }', "not an address"),
         ('mapping = "model"\nmodel = { model = "nobody-knows-it", budget = 1.0 }', "price"),
     ],

@@ -32,6 +32,7 @@ from contextbias.providers import (
     profile,
     require_price,
 )
+from contextbias.providers.chat import request_fields
 from contextbias.providers.connection import OPENAI
 
 _ANSWER_SHARE = 0.5
@@ -79,10 +80,7 @@ class ServedModel:
             raise ConfigError(f"{where} names no model", 'write model = "gpt-5-mini", for one')
         self.options = ServedOptions.parse(dict(options), backend=where)
         self._spent = Usage.from_json(spent or {})
-        if self.options.temperature is not None and not self.profile.temperature:
-            raise ConfigError(
-                f"{where}: {self.options.model} takes no temperature", "leave temperature out"
-            )
+        request_fields(None, self.profile, self._params(1))  # refuses what the model refuses
         require_price(self.options.budget, self.price, self.options.model)
 
     @cached_property
@@ -141,16 +139,23 @@ class ServedModel:
         )
 
     async def _call(self, line: Line, question: Question) -> Reply:
+        limit = self._limit(question)
+        return await complete(
+            line,
+            question.messages,
+            question.schema,
+            self.profile,
+            self._params(limit),
+            tokens=estimated_tokens([question]) + _ANSWER_SHARE * limit,
+        )
+
+    def _params(self, limit: int) -> Params:
         options = self.options
-        params = Params(
-            max_tokens=self._limit(question),
+        return Params(
+            max_tokens=limit,
             reasoning_effort=options.reasoning_effort,
             temperature=options.temperature,
             seed=options.seed,
-        )
-        tokens = estimated_tokens([question]) + _ANSWER_SHARE * self._limit(question)
-        return await complete(
-            line, question.messages, question.schema, self.profile, params, tokens=tokens
         )
 
     def _limit(self, question: Question) -> int:

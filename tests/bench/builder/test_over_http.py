@@ -1,0 +1,131 @@
+"""`contextbias bench build` as a program, against a provider on loopback."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.bench.builder import answers
+from tests.cli.test_bad_input import assert_refused, call
+from tests.provider import FakeProvider, Fault, Question
+
+MODEL = "gpt-5-mini"
+
+
+def reply(asked: Question) -> dict[str, object]:
+    return answers.answer_to(str(asked.messages[1]["content"]))
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    with FakeProvider(key=None, answer=reply).running() as running:
+        yield running
+
+
+@pytest.fixture
+def roles(tmp_path: Path) -> Path:
+    path = tmp_path / "roles.csv"
+    path.write_text("role,about\nbeekeeper,keeps bees\nglassblower,\n")
+    return path
+
+
+def build(roles: Path, provider: FakeProvider | None, *more: object) -> object:
+    server = ["--model", MODEL, "--option", f"base_url={provider.base_url}"] if provider else []
+    return call("bench", "build", "--roles", roles, *server, *more)
+
+
+def test_from_roles_to_a_bank_that_passes_its_check(roles: Path, provider: FakeProvider) -> None:
+    plan = build(roles, provider, "--dry-run")
+    assert "propose: 2 questions" in plan.stdout
+    assert "judge: 2 questions" in plan.stdout
+    assert provider.log == []
+    done = build(roles, provider)
+    assert done.returncode == 0, done.stderr
+    assert "12 contexts recommended" in done.stderr
+    lines = (roles.parent / "roles.answers.jsonl").read_text().splitlines()
+    assert len(lines) == len(provider.billed()) == 4
+    sent = sum(json.loads(line)["answer"]["usage"]["input"] for line in lines)
+    assert sent == provider.total("input")
+
+    again = build(roles, provider)
+    assert again.returncode == 0
+    assert len(provider.billed()) == 4
+    assert "judge: 0 questions" in build(roles, provider, "--dry-run").stdout
+
+    review, out = roles.parent / "roles.review.csv", roles.parent / "bees.toml"
+    made = build(roles, None, "--review", review, "--out", out, "--reviewer", "A. Person")
+    assert made.returncode == 0, made.stderr
+    checked = call("prompts", "--bank", out, "--check")
+    assert checked.returncode == 0, checked.stdout
+    listed = call("prompts", "--bank", out).stdout
+    assert "a photo of a beekeeper inspecting a honeycomb in an apiary" in listed
+    assert "gpt-5-mini-2025-08-07" in out.read_text()
+
+
+def test_a_bad_hour_of_the_server_pays_nothing_twice(roles: Path) -> None:
+    def plan(number: int, asked: Question) -> Fault | None:
+        kinds = ["500", "invalid_json", "429", "", "", "503", "empty"]
+        return Fault(kinds[number], after=0.01) if number < len(kinds) else None
+
+    with FakeProvider(key=None, answer=reply, plan=plan).running() as provider:
+        done = build(roles, provider, "--option", "concurrency=1")
+        assert done.returncode == 0, done.stderr
+        lines = (roles.parent / "roles.answers.jsonl").read_text().splitlines()
+        assert len(lines) == len(provider.billed())
+        keys = [json.loads(line)["key"] for line in lines]
+        assert len(set(keys)) == len(keys)
+        build(roles, provider)
+        assert len(provider.billed()) == len(lines)
+
+
+def test_nonsense_from_the_server_is_told(roles: Path) -> None:
+    def nonsense(asked: Question) -> dict[str, object] | str:
+        text = str(asked.messages[1]["content"])
+        return "{}" if re.match("Role: beekeeper", text) else reply(asked)
+
+    with FakeProvider(key=None, answer=nonsense).running() as provider:
+        done = build(roles, provider)
+    assert done.returncode == 3
+    assert "role 'beekeeper': no usable answer (invalid: the answer: activities is" in done.stderr
+    assert "6 contexts recommended" in done.stderr
+    review = roles.parent / "roles.review.csv"
+    out = roles.parent / "b.toml"
+    made = build(roles, None, "--review", review, "--out", out, "--reviewer", "A. Person")
+    assert_refused(made, "'beekeeper' has 0 places", "Keep 3 or more")
+    assert not out.exists()
+
+
+def test_a_bank_with_faults_is_written_and_fails_the_check(
+    roles: Path, provider: FakeProvider
+) -> None:
+    build(roles, provider)
+    review, out = roles.parent / "roles.review.csv", roles.parent / "b.toml"
+    review.write_text(review.read_text().replace("in a glass workshop", "in an glass workshop"))
+    made = build(roles, None, "--review", review, "--out", out, "--reviewer", "A. Person")
+    assert made.returncode == 1
+    assert "article" in made.stdout
+    assert out.exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ([], "neither --model nor --review"),
+        (["--model", "m", "--out", "x.toml"], "go with --review"),
+        (["--review", "r.csv", "--model", "m"], "asks no model"),
+        (["--review", "r.csv"], "--out and --reviewer"),
+        (["--review", "r.csv", "--out", "o.toml", "--reviewer", "P"], "cannot read r.csv"),
+        (["--model", "m", "--option", "budget"], "no KEY=VALUE"),
+        (["--model", "m", "--option", "buget=1"], "did you mean 'budget'"),
+        (["--model", "m", "--option", "budget=1"], "price"),
+        (["--model", "m", "--language", "xx"], "no language 'xx'"),
+    ],
+)
+def test_wrong_calls(args: list[str], said: str, roles: Path) -> None:
+    done = call("bench", "build", "--roles", roles, *args)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
