@@ -115,10 +115,9 @@ class DiffusersGenerator:
 
     def _check(self, jobs: Sequence[Job], *, offline: bool) -> None:
         needs.installed()
-        from contextbias.generate.diffusers.loading import complete, quiet
+        from contextbias.generate.diffusers.loading import complete
         from contextbias.generate.diffusers.tokens import encoders, refuse_cut, texts
 
-        quiet()
         folder = self._source.tokenizers(offline=offline)
         made = complete(self._options, self._profile, folder)
         if self._options.overlong == "refuse":

@@ -174,11 +174,12 @@ class Drawing:
         return self._counted[text]
 
     def _free(self) -> None:
-        gc.collect()
-        if self._loaded.device == "cuda":
-            import torch
+        if self._loaded.device == "cpu":
+            return  # its memory goes with the last reference
+        import torch
 
-            torch.cuda.empty_cache()
+        gc.collect()
+        (torch.cuda if self._loaded.device == "cuda" else torch.mps).empty_cache()
 
 
 class _TooMany(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from contextbias.generate.diffusers.hub import Source, identity
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.profiles import GENERIC, Profile, of_signature, pipeline_class
 from contextbias.generate.diffusers.recipe import Recipe, recipe
+from contextbias.generate.diffusers.tokens import quiet_tokenizers
 
 _DENOISERS = ("transformer", "unet")
 _LARGE = 1_000_000_000  # parameters from which a text encoder is quantised as well
@@ -103,18 +103,15 @@ def device_of(asked: str) -> str:
 
 def quiet() -> None:
     """No progress bars and hints of the libraries: what matters is told by errors and notes."""
-    import transformers
-
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
+    quiet_tokenizers()  # first: diffusers loads the rest of transformers
     import diffusers
 
     diffusers.utils.logging.disable_progress_bar()
     diffusers.utils.logging.set_verbosity_error()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
 def _class(folder: Path) -> Any:
+    quiet()
     import diffusers
 
     name = pipeline_class(folder)
@@ -167,7 +164,7 @@ def _bitsandbytes(quantization: str, dtype: str, folder: Path) -> Any:
     if find_spec("bitsandbytes") is None:
         raise MissingPart(
             f"quantization = {quantization!r} needs the package bitsandbytes",
-            'pip install bitsandbytes, or take quantization = "fp8"',
+            'take quantization = "fp8", or run `pip install bitsandbytes`',
         )
     import torch
     from diffusers import PipelineQuantizationConfig

@@ -7,6 +7,7 @@ for that. So tokens are counted before anything is made, with the model's tokeni
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -33,6 +34,15 @@ class Encoder:
     """Tokens of a text, uncut, those marks included."""
 
 
+def quiet_tokenizers() -> None:
+    """No progress bars and hints of transformers and the hub."""
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+
+
 def encoders(folder: Path, recipe: Recipe) -> tuple[Encoder, ...]:
     """The tokenizers of a saved pipeline, and what their encoders take.
 
@@ -43,6 +53,7 @@ def encoders(folder: Path, recipe: Recipe) -> tuple[Encoder, ...]:
     Raises:
         MissingPart: A tokenizer is not there or cannot be loaded.
     """
+    quiet_tokenizers()
     index = json.loads((folder / "model_index.json").read_text("utf-8"))
     found = []
     for name, entry in sorted(index.items()):
@@ -101,7 +112,9 @@ def texts(recipe: Recipe, jobs: Iterable[Job]) -> dict[str, str]:
 def _tokenizer(folder: Path, class_name: str) -> Any:
     import transformers
 
-    kind = getattr(transformers, class_name, transformers.AutoTokenizer)
+    # Not as a default of getattr: to look it up loads torch.
+    named = hasattr(transformers, class_name)
+    kind = getattr(transformers, class_name if named else "AutoTokenizer")
     try:
         return kind.from_pretrained(folder)
     except Exception as error:
