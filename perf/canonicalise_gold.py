@@ -1,6 +1,7 @@
 """How well terms are grouped: pairwise precision and recall on the gold pairs, stage by stage.
 
     python perf/canonicalise_gold.py [--half train|test|unlisted] [--errors] [--thresholds]
+    python perf/canonicalise_gold.py --model NAME [--server URL] [--option KEY=VALUE]
 
 `gold_pairs.csv` has pairs of terms that are one concept or two, by hand. A hash of the pair says
 which half it is in: the training half chose the threshold, the test half is reported. All terms of
@@ -8,12 +9,19 @@ both halves are grouped together, by dimension, as in a study; a pair counts as 
 terms have one label. `gold_unlisted.csv` has pairs of terms that the packaged table of synonyms
 lacks, written after the table and before they were first grouped. Needs the weights of the encoder
 (contextbias models fetch).
+
+With ``--model`` a language model is put on top, as ``mapping = "model"`` does in a study: its own
+precision and recall beside those of the offline groups that it was given, and how its decisions
+ended. Any OpenAI-compatible server will do; answers are kept in ``--journal``, so that a second run
+asks nothing. ``--groups table`` needs no encoder.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,17 +30,23 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest
 
+from contextbias.canonicalise import CLUSTER, Grouping
 from contextbias.canonicalise.cluster import Constraints, average_link
-from contextbias.canonicalise.encoder import MiniLM
+from contextbias.canonicalise.encoder import MiniLM, encoder_name
+from contextbias.canonicalise.llm import model_labels, offline_labels
+from contextbias.canonicalise.mapping import LabelMapping
 from contextbias.canonicalise.terms import kept_apart, starting_groups
 from contextbias.canonicalise.text import normalise
 from contextbias.config import CanonicaliseSection
+from contextbias.llm import Asker, Journal, Settler
+from contextbias.llm.served import ServedModel
+from contextbias.progress import Progress, for_terminal
 
 GOLD = Path(__file__).parent / "gold_pairs.csv"
 UNLISTED = Path(__file__).parent / "gold_unlisted.csv"
 THRESHOLD = CanonicaliseSection().threshold
 THRESHOLDS = [round(0.20 + 0.02 * step, 2) for step in range(16)]
-Labels = Mapping[str, Mapping[str, int]]
+Labels = Mapping[str, Mapping[str, object]]
 Stage = tuple[str, bool, float | None]
 """What is known beforehand (spelling, form, synonyms), what is kept apart, and the threshold."""
 
@@ -143,14 +157,76 @@ def row(name: str, gold: list[Pair], labels: Labels) -> str:
     return f"{name:34}{share(right, joined)}  {share(right, same)}   {f1:.3f}"
 
 
+def by_model(
+    gold: Iterable[Pair],
+    asker: Asker,
+    journal: Journal,
+    *,
+    groups: str = CLUSTER,
+    progress: Progress | None = None,
+) -> LabelMapping:
+    """The mapping of all terms of the gold pairs, each given once, with a language model on top."""
+    terms: dict[str, dict[str, int]] = {}
+    for pair in gold:
+        for term in (pair.first, pair.second):
+            terms.setdefault(pair.dimension, {})[normalise(term)] = 1
+    grouping = Grouping(method=groups, threshold=THRESHOLD, encoder=encoder_name())
+    settler = Settler(journal, asker.settings(), asker)
+    encoder = MiniLM if groups == CLUSTER else None
+    return model_labels(terms, grouping, settler, encoder, progress=progress)
+
+
+def model_report(gold: list[Pair], mapping: LabelMapping) -> list[str]:
+    """Lines: the offline groups, the model's, and how its decisions ended."""
+    ended = Counter(str(decision["status"]) for decision in mapping.decisions)
+    repaired = sum(bool(decision.get("repaired")) for decision in mapping.decisions)
+    return [
+        row("offline groups", gold, offline_labels(mapping).labels),
+        row("the language model on top", gold, mapping.labels),
+        *(
+            row(f"  {name}", [pair for pair in gold if pair.dimension == name], mapping.labels)
+            for name in sorted({pair.dimension for pair in gold})
+        ),
+        "groups: " + ", ".join(f"{number} {status}" for status, number in sorted(ended.items()))
+        + f"; {repaired} after a repair",
+    ]  # fmt: skip
+
+
+def served(given: argparse.Namespace) -> ServedModel:
+    options: dict[str, object] = {"model": given.model}
+    if given.server:
+        options["base_url"] = given.server
+    for each in given.option:
+        key, _, value = each.partition("=")
+        try:
+            options[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            options[key] = value
+    return ServedModel(options, where="--option")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--half", choices=("train", "test", "unlisted"), default="test")
     parser.add_argument("--errors", action="store_true", help="print the pairs that are wrong")
     parser.add_argument("--thresholds", action="store_true", help="a row for each threshold")
+    parser.add_argument("--model", help="a language model, put on top of the offline groups")
+    parser.add_argument("--server", help="its address, up to and with /v1")
+    parser.add_argument("--option", action="append", default=[], help="KEY=VALUE of the model")
+    parser.add_argument("--groups", choices=("cluster", "table"), default=CLUSTER)
+    parser.add_argument("--journal", type=Path, help="where its answers are kept")
     given = parser.parse_args()
     every = pairs()
     gold = [pair for pair in every if pair.half == given.half]
+    if given.model:
+        journal = Journal(given.journal)
+        mapping = by_model(
+            every, served(given), journal, groups=given.groups, progress=for_terminal()
+        )
+        print(f"{len(gold)} pairs ({given.half}), {sum(p.same for p in gold)} of one concept")
+        print(f"{'':34}{'precision, %':>19}  {'recall, %':>19}      F1")
+        print("\n".join(model_report(gold, mapping)))
+        return
     vocabulary = Vocabulary(every)
     stages = BY_THRESHOLD if given.thresholds else STAGES
     print(f"{len(gold)} pairs ({given.half}), {sum(p.same for p in gold)} of one concept")

@@ -174,7 +174,10 @@ def test_no_answer_is_said_and_asked_again(study: Path, monkeypatch: pytest.Monk
         ('mapping = "table"\nmodel = { model = "m" }', "no effect"),
         ('mapping = "table"\ngroups = "table"', "no effect"),
         ('mapping = "model"\nmodel = { model = "m", tempratur = 1 }', "tempratur"),
-        ('mapping = "model"\nmodel = { model = "gpt-5-mini", temperature = 1 }', "refuses a temperature"),
+        (
+            'mapping = "model"\nmodel = { model = "gpt-5-mini", temperature = 1 }',
+            "refuses a temperature",
+        ),
         ('mapping = "model"\nmodel = { model = "m", base_url = "x" }', "not an address"),
         ('mapping = "model"\nmodel = { model = "nobody-knows-it", budget = 1.0 }', "price"),
     ],
