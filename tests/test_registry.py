@@ -25,7 +25,13 @@ def test_every_built_in_backend_is_there(entry: Entry) -> None:
 
 
 def test_names_of_all_backends() -> None:
-    assert names("generator") == ["folder", "simulated"]
+    assert names("generator") == [
+        "command",
+        "diffusers",
+        "folder",
+        "openai_images",
+        "simulated",
+    ]
     assert names("reader") == ["local", "openai", "simulated"]
 
 

@@ -1,0 +1,1 @@
+"""A generator and a reader for contextbias, to copy and change."""
