@@ -4,7 +4,7 @@ Each item of the sample goes to k annotators, those with the least to do so far;
 who share the fewest items with the ones who have it already, so that every pair of annotators
 overlaps. What was assigned stays assigned: when annotators come later, they get what has fewer than
 k people. Each annotator's order is a random one of their own. Items with known answers stand among
-the others, training comes first, and some items come a second time, in the second half.
+the others, training comes before them, and some items come a second time, in the second half.
 """
 
 from __future__ import annotations
@@ -134,13 +134,14 @@ def _order(
     repeats: float,
     luck: random.Random,
 ) -> list[tuple[AnnotationItemRow, int]]:
-    """Training, then everything else mixed; sets before single pictures; repeats at last.
+    """Sets, then single pictures; of each kind training, then everything else mixed.
 
     The kinds are kept apart because a change of form costs attention.
     """
-    order = [(item, 0) for item in known[TRAINING]]
+    order: list[tuple[AnnotationItemRow, int]] = []
     kinds = sorted({item.kind for item in [*sample, *known[GOLD]]}, reverse=True)
     for kind in kinds:
+        order += [(item, 0) for item in known[TRAINING] if item.kind == kind]
         mixed = [item for item in [*sample, *known[GOLD]] if item.kind == kind]
         mixed.sort(key=lambda item: item.item)
         luck.shuffle(mixed)

@@ -31,6 +31,7 @@ from contextbias.annotation_tables import (
 )
 from contextbias.errors import InputError
 from contextbias.files import write_atomic
+from contextbias.ids import content_hash
 from contextbias.people import Annotations
 from contextbias.people.annotations import now
 
@@ -38,6 +39,7 @@ BAR = "|"
 """Between several labels, or image ids, in one field of a CSV."""
 
 _DOMAIN = "annotator.invalid"
+_FORMULAS = ("=", "+", "-", "@")
 _COUNT, _REASON = "__count", "__reason"
 
 
@@ -54,9 +56,9 @@ def to_csv(rows: Iterable[LabelRow] | Iterable[AnswerRow], row_class: type[Any])
 
 def _cell(value: Any) -> Any:
     if isinstance(value, tuple):
-        return BAR.join(map(str, value))
+        value = BAR.join(map(str, value))
     # A spreadsheet takes a text that begins so for a formula.
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+@" and value else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
 def to_label_studio(book: Annotations, prefix: str = "") -> list[dict[str, Any]]:
@@ -289,18 +291,25 @@ def _assignments(answering: Answering, found: Sequence[_Entry]) -> list[Assignme
 
 
 def _rows(answering: Answering, found: Sequence[_Entry], where: str) -> list[AnswerRow]:
-    rows = []
-    for name, item, repeat, annotation in found:
-        kind = answering.items[item].kind
-        answers = _answers(annotation.get("result") or [], kind)
-        share = float(annotation.get("lead_time") or 0) / max(len(answers), 1)
+    rows: list[AnswerRow] = []
+    for entry in found:
+        item, annotation = entry[1], entry[3]
+        try:
+            answers = _answers(annotation.get("result") or [], answering.items[item].kind)
+            share = float(annotation.get("lead_time") or 0) / max(len(answers), 1)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise InputError(
+                f"{where}: an annotation of {item} is not as Label Studio writes them",
+                "export the project as JSON (not JSON-MIN)",
+            ) from None
         for dimension, (labels, reason, count) in answers.items():
             given = Given(0, dimension, labels, reason, count, share, 0, "")
             fault = _fault(answering, given, item)
             if fault is not None:
                 raise InputError(f"{where}: {dimension} of {item}: {fault}", "correct it there")
-            rows.append(_row(answering, name, item, repeat, given))
-    return [row for row in rows if row.version > 0]
+            row = _row(answering, entry, given, rows)
+            rows += [] if row is None else [row]
+    return rows
 
 
 def _answers(
@@ -345,27 +354,36 @@ def _fault(answering: Answering, given: Given, item: str) -> str | None:
     return None
 
 
-def _row(answering: Answering, name: str, item: str, repeat: int, given: Given) -> AnswerRow:
-    """The next version of an imported answer; version 0 when it is there already."""
+def _row(
+    answering: Answering, entry: _Entry, given: Given, pending: Sequence[AnswerRow]
+) -> AnswerRow | None:
+    """The next version of an imported answer; None when it is there already."""
+    name, item, repeat, annotation = entry
     earlier = answering.book.history(name, item, repeat, given.dimension)
+    earlier += [
+        row
+        for row in pending
+        if (row.annotator, row.item, row.repeat, row.dimension)
+        == (name, item, repeat, given.dimension)
+    ]
+    said = [given.labels, given.missing_reason, given.count]
+    when = annotation.get("updated_at") or annotation.get("created_at")
+    key = f"label-studio-{content_hash([annotation.get('id'), when, said])}"
     last = earlier[-1] if earlier else None
-    same = last is not None and (last.labels, last.missing_reason, last.count) == (
-        given.labels,
-        given.missing_reason,
-        given.count,
-    )
-    version = 0 if same else len(earlier) + 1
+    is_last = last is not None and [last.labels, last.missing_reason, last.count] == said
+    if is_last or key in {row.key for row in earlier}:
+        return None
     return AnswerRow(
         annotator=name,
         item=item,
         repeat=repeat,
         dimension=given.dimension,
-        version=version,
+        version=len(earlier) + 1,
         labels=given.labels,
         missing_reason=given.missing_reason,
         count=given.count,
         seconds=round(given.seconds, 3),
         based_on=len(earlier),
-        key=f"label-studio-{version}",
+        key=key,
         created_at=now(),
     )

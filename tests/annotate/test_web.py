@@ -1,0 +1,432 @@
+"""The application over HTTP: who may see what, and what every answer of it carries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from tests.annotate.made import answering, tokens
+
+from contextbias.annotate.answering import Answering
+from contextbias.annotate.web import Site
+from contextbias.errors import StudyError
+from contextbias.pipeline.annotation import image_files
+
+BASE = "http://localhost:8765"
+
+
+class Client:
+    """A browser without scripts: keeps cookies, sends an origin with what it posts."""
+
+    def __init__(self, site: Site) -> None:
+        self._transport = httpx.ASGITransport(app=site.app)
+        self.cookies = httpx.Cookies()
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        async def one() -> httpx.Response:
+            async with httpx.AsyncClient(
+                transport=self._transport, base_url=BASE, cookies=self.cookies
+            ) as client:
+                response = await client.request(method, path, **options)
+                self.cookies = client.cookies
+                return response
+
+        return anyio.run(one)
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return self._send("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        options["headers"] = {"origin": BASE, **options.get("headers", {})}
+        return self._send("POST", path, **options)
+
+
+@pytest.fixture
+def links(folder: Path) -> dict[str, str]:
+    return tokens(folder, 2)
+
+
+@pytest.fixture
+def study(folder: Path, links: dict[str, str]) -> Iterator[Answering]:
+    with answering(folder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def site(study: Answering, folder: Path) -> Site:
+    return Site(study, image_files(folder), hosts=("localhost", "127.0.0.1"))
+
+
+def signed_in(site: Site, token: str, agreed: bool = True) -> Client:
+    client = Client(site)
+    assert client.get(f"/a/{token}").headers["location"] == "/"
+    if agreed:
+        assert client.post("/consent", data={"agree": "yes"}).status_code == 303
+    return client
+
+
+def sent(position: int = 1, **changes: Any) -> dict[str, Any]:
+    values = {
+        "annotator": "a1",
+        "position": position,
+        "dimension": "mood",
+        "labels": ["calm"],
+        "reason": None,
+        "count": 3,
+        "seconds": 2.5,
+        "based_on": 0,
+        "key": "k1",
+    }
+    return values | changes
+
+
+PAGES = ["/", "/guidelines", "/next", "/item/0", "/item/0/answers", "/picture/0/0/small"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_without_a_link(site: Site, path: str) -> None:
+    assert Client(site).get(path).status_code == 403
+
+
+def test_a_wrong_link_is_refused_in_words(site: Site) -> None:
+    response = Client(site).get("/a/guessed")
+    assert response.status_code == 403
+    assert "does not work" in response.text
+    assert "set-cookie" not in response.headers
+
+
+def test_the_secret_leaves_the_address_and_the_cookie_is_closed(
+    site: Site, links: dict[str, str]
+) -> None:
+    response = Client(site).get(f"/a/{links['a1']}")
+    assert response.status_code == 303
+    cookie = response.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+
+
+def test_the_cookie_is_secure_where_the_address_is(study: Answering, links: dict[str, str]) -> None:
+    site = Site(study, {}, hosts=("localhost",), public_url="https://study.example.org")
+    assert "secure" in Client(site).get(f"/a/{links['a1']}").headers["set-cookie"].lower()
+
+
+def test_consent_and_a_time_come_first(site: Site, links: dict[str, str]) -> None:
+    client = signed_in(site, links["a1"], agreed=False)
+    page = client.get("/").text
+    assert "made by computer programs" in page
+    assert re.search(r"about\s+\d+ minutes", page)
+    assert client.get("/item/0").headers["location"] == "/"
+    assert client.post("/answers", json=sent()).status_code == 422
+    assert client.post("/consent", data={}).status_code == 400
+    assert client.post("/consent", data={"agree": "yes"}).headers["location"] == "/guidelines"
+    assert client.get("/item/0").status_code == 200
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+def test_a_page_tells_nothing_of_role_condition_and_generator(
+    site: Site, study: Answering, links: dict[str, str]
+) -> None:
+    client = signed_in(site, links["a1"])
+    for task in study.tasks("a1"):
+        page = client.get(f"/item/{task.assignment.position}").text
+        for word in ("nurse", "sensitive", "CA-R", "CA-U", ".png", task.item.item):
+            assert word not in page
+        assert not any(image in page for image in task.item.image_ids)
+        questions = data_of(page)["questions"]
+        assert [q["dimension"] for q in questions] == list(study.questions)
+
+
+def test_the_role_is_shown_where_the_configuration_says_so(folder: Path, tmp_path: Path) -> None:
+    from tests.annotate.made import rewrite
+
+    rewrite(folder, "images = 5", 'images = 5\nrole_shown_for = ["items"]')
+    link = tokens(folder, 1)["a1"]
+    with answering(folder) as study:
+        client = signed_in(Site(study, {}), link)
+        questions = {q["dimension"]: q for q in data_of(client.get("/item/0").text)["questions"]}
+    assert questions["items"]["text"].startswith("Role: nurse. ")
+    assert "nurse" not in questions["mood"]["text"]
+
+
+def test_pictures_are_pixels_and_only_one_s_own(
+    site: Site, study: Answering, links: dict[str, str]
+) -> None:
+    client = signed_in(site, links["a1"])
+    task = study.tasks("a1")[0]
+    assert len(task.images) > 1
+    response = client.get("/picture/0/1/small")
+    assert response.headers["content-type"] == "image/webp"
+    assert response.content[:4] == b"RIFF"
+    assert b"EXIF" not in response.content
+    assert "private" in response.headers["cache-control"]
+    for path in ("/picture/0/99/small", "/picture/99/0/small", "/picture/0/0/original"):
+        assert client.get(path).status_code == 404
+    for path in ("/picture/0/-1/small", "/images/x.png", "/static/../web.py", "/static/web.py"):
+        assert client.get(path).status_code == 404
+
+
+def test_a_picture_that_is_gone_is_404(site: Site, study: Answering, links: dict[str, str]) -> None:
+    client = signed_in(site, links["a1"])
+    site._paths[study.tasks("a1")[0].images[0]].unlink()
+    assert client.get("/picture/0/0/small").status_code == 404
+
+
+def test_an_answer_is_stored_before_it_is_acknowledged(
+    site: Site, study: Answering, links: dict[str, str]
+) -> None:
+    client = signed_in(site, links["a1"])
+    response = client.post("/answers", json=sent())
+    assert response.json() == {"version": 1, "conflict": False, "feedback": None}
+    assert [row.labels for row in study.book.audit_trail()] == [("calm",)]
+    # Sent again, since the page did not hear back.
+    assert client.post("/answers", json=sent()).json()["version"] == 1
+    # Another window, which had not seen it.
+    second = client.post("/answers", json=sent(key="k2", labels=["tense"])).json()
+    assert (second["version"], second["conflict"]) == (2, True)
+    shown = client.get("/item/1/answers").json()["mood"]
+    assert (shown["labels"], shown["version"]) == (["tense"], 2)
+
+
+def test_training_says_what_is_known(site: Site, study: Answering, links: dict[str, str]) -> None:
+    client = signed_in(site, links["a1"])
+    task = study.tasks("a1")[0]
+    assert task.item.purpose == "training"
+    known = (task.item.gold or {})["mood"]
+    wrong = next(m for m in ("calm", "tense", "joyful") if m not in known["labels"])
+    said = client.post("/answers", json=sent(0, labels=[wrong])).json()["feedback"]
+    assert said == {
+        "known": True,
+        "right": False,
+        "labels": known["labels"],
+        "count": known["count"],
+    }
+    # Nothing of the kind about gold items.
+    gold = next(t for t in study.tasks("a1") if t.item.purpose == "gold")
+    count = len(gold.images) if gold.item.kind == "set" else None
+    answer = sent(gold.assignment.position, count=count)
+    assert client.post("/answers", json=answer).json()["feedback"] is None
+    # Its page is like any other.
+    shown = next(t for t in study.tasks("a1") if t.item.purpose == "sample")
+    pages = [data_of(client.get(f"/item/{t.assignment.position}").text) for t in (gold, shown)]
+    assert pages[0].keys() == pages[1].keys()
+    assert not any(page["training"] for page in pages)
+
+
+WRONG = [
+    {"labels": "calm"},
+    {"labels": [1]},
+    {"count": 2.5},
+    {"count": True},
+    {"position": "1"},
+    {"position": 10**6},
+    {"dimension": "nothing"},
+    {"dimension": None},
+    {"reason": 3},
+    {"seconds": "long"},
+    {"seconds": None},
+    {"key": ""},
+    {"key": "x" * 99},
+    {"based_on": None},
+    {"labels": ["merry"]},
+]
+
+
+@pytest.mark.parametrize("changes", WRONG)
+def test_what_is_no_answer_is_refused_and_not_stored(
+    site: Site, study: Answering, links: dict[str, str], changes: dict[str, Any]
+) -> None:
+    client = signed_in(site, links["a1"])
+    assert client.post("/answers", json=sent(**changes)).status_code == 422
+    assert study.book.audit_trail() == []
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"annotator": "a1"}', b"\xff"])
+def test_what_is_no_json_is_refused(site: Site, links: dict[str, str], body: bytes) -> None:
+    client = signed_in(site, links["a1"])
+    headers = {"content-type": "application/json"}
+    assert client.post("/answers", content=body, headers=headers).status_code == 422
+
+
+def test_not_a_number_of_seconds(site: Site, links: dict[str, str]) -> None:
+    client = signed_in(site, links["a1"])
+    body = json.dumps(sent(seconds=float("nan")))
+    assert client.post("/answers", content=body).status_code == 422
+    assert client.post("/answers", json=sent(seconds=1e9)).status_code == 200
+
+
+def test_answers_of_another_person_s_window_are_not_mixed_up(
+    site: Site, study: Answering, links: dict[str, str]
+) -> None:
+    client = signed_in(site, links["a1"])
+    client.get(f"/a/{links['a2']}")  # in the same browser
+    assert client.post("/answers", json=sent()).status_code == 409
+    assert study.book.audit_trail() == []
+
+
+def test_a_store_that_cannot_be_written_is_a_fault_to_try_again(
+    site: Site, study: Answering, links: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = signed_in(site, links["a1"])
+
+    def full(*_: object) -> None:
+        raise StudyError("the disk is full", "make room")
+
+    monkeypatch.setattr(study, "submit", full)
+    response = client.post("/answers", json=sent())
+    assert response.status_code == 503
+
+
+ORIGINS = [
+    None,
+    "http://evil.example",
+    "null",
+    "http://localhost:1",
+    "http://localhost.evil.example",
+]
+
+
+@pytest.mark.parametrize("origin", ORIGINS)
+@pytest.mark.parametrize("path", ["/answers", "/consent", "/leave", "/admin/do"])
+def test_only_pages_of_this_server_change_anything(
+    site: Site, study: Answering, links: dict[str, str], path: str, origin: str | None
+) -> None:
+    client = signed_in(site, links["a1"])
+    headers = {} if origin is None else {"origin": origin}
+    response = client._send("POST", path, headers=headers, json=sent())
+    assert response.status_code == 403
+    assert set(study.annotators) == {"a1", "a2"}
+    assert study.book.audit_trail() == []
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8765", ""])
+def test_a_foreign_name_for_this_server_is_refused(site: Site, host: str) -> None:
+    assert Client(site).get("/health", headers={"host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost:8765", "127.0.0.1:80", "LOCALHOST"])
+def test_its_own_names_are_known(site: Site, host: str) -> None:
+    assert Client(site).get("/health", headers={"host": host}).text == "ok"
+
+
+def test_a_large_request_is_refused(site: Site, links: dict[str, str]) -> None:
+    client = signed_in(site, links["a1"])
+    assert client.post("/answers", json=sent(labels=["x" * 200_000])).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/nothing", "/static/page.css", "/picture/0/0/small"])
+def test_every_answer_has_its_headers(site: Site, links: dict[str, str], path: str) -> None:
+    headers = signed_in(site, links["a1"]).get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cache-control"] in ("no-store",) or "private" in headers["cache-control"]
+
+
+def test_who_wants_to_go_is_removed(site: Site, study: Answering, links: dict[str, str]) -> None:
+    client = signed_in(site, links["a1"])
+    client.post("/answers", json=sent())
+    assert client.post("/leave", data={}).status_code == 400
+    assert "a1" in study.annotators
+    page = client.post("/leave", data={"sure": "yes"})
+    assert "1 stored answers" in page.text
+    assert set(study.annotators) == {"a2"}
+    assert client.get("/").status_code == 403
+
+
+# ---- the administrator
+
+
+def administrator(site: Site) -> Client:
+    client = Client(site)
+    assert client.get(f"/admin/{site.admin_token}").headers["location"] == "/admin"
+    return client
+
+
+def test_the_administrator_needs_a_link_of_their_own(site: Site, links: dict[str, str]) -> None:
+    assert Client(site).get("/admin").status_code == 403
+    assert Client(site).get("/admin/guessed").status_code == 403
+    assert signed_in(site, links["a1"]).get("/admin").status_code == 403
+    assert Client(site).post("/admin/do", data={"what": "invite"}).status_code == 403
+    # And it opens no annotator's page.
+    assert administrator(site).get("/item/0").status_code == 403
+
+
+def test_progress_and_quality_are_shown(
+    site: Site, study: Answering, links: dict[str, str]
+) -> None:
+    signed_in(site, links["a1"]).post("/answers", json=sent())
+    page = administrator(site).get("/admin").text
+    assert "8 items of the sample" in page
+    assert f"1 of {study.progress('a1').total}" in re.sub(r"\s+", " ", page)
+    assert "not yet used" in page  # a2
+    assert links["a1"] not in page
+    assert "below 1.0 s" in page
+
+
+def test_the_administrator_invites_renews_revokes_and_removes(
+    site: Site, study: Answering, links: dict[str, str]
+) -> None:
+    admin = administrator(site)
+    page = admin.post("/admin/do", data={"what": "invite", "number": "2"}).text
+    found = re.findall(rf"{re.escape(BASE)}/a/([\w-]+)", page)
+    assert len(found) == 2
+    assert signed_in(site, found[0]).get("/").status_code == 200
+    page = admin.post("/admin/do", data={"what": "link", "annotator": "a1"}).text
+    (again,) = re.findall(r"/a/([\w-]+)", page)
+    assert Client(site).get(f"/a/{links['a1']}").status_code == 403
+    assert Client(site).get(f"/a/{again}").status_code == 303
+    admin.post("/admin/do", data={"what": "revoke", "annotator": "a1"})
+    assert Client(site).get(f"/a/{again}").status_code == 403
+    assert "a1" in study.annotators
+    wrong = admin.post("/admin/do", data={"what": "remove", "annotator": "a1", "sure": "a2"})
+    assert wrong.status_code == 400
+    assert "a1" in study.annotators
+    admin.post("/admin/do", data={"what": "remove", "annotator": "a1", "sure": "a1"})
+    assert "a1" not in study.annotators
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"what": "invite", "number": "0"},
+        {"what": "invite", "number": "many"},
+        {"what": "invite", "number": "9999"},
+        {"what": "revoke", "annotator": "nobody"},
+        {"what": "link", "annotator": ""},
+        {"what": "dance"},
+        {},
+    ],
+)
+def test_what_an_administrator_cannot_do(
+    site: Site, study: Answering, form: dict[str, str]
+) -> None:
+    assert administrator(site).post("/admin/do", data=form).status_code == 400
+    assert set(study.annotators) == {"a1", "a2"}
+
+
+def test_a_pseudonym_is_shown_as_text(folder: Path) -> None:
+    """Names cannot hold markup; contact and consent are the study's own words, and are escaped."""
+    from tests.annotate.made import rewrite
+
+    rewrite(folder, "images = 5", 'images = 5\ncontact = "<b>ann</b>"\nconsent = "consent.txt"')
+    (folder / "consent.txt").write_text("First <script>alert(1)</script>.\n\nSecond & last.")
+    link = tokens(folder, 1)["a1"]
+    with answering(folder) as study:
+        page = signed_in(Site(study, {}), link, agreed=False).get("/").text
+    assert "<p>First &lt;script&gt;" in page
+    assert "<p>Second &amp; last.</p>" in page
+    assert "&lt;b&gt;ann" in page
