@@ -103,7 +103,9 @@ class SelfTest:
 
     def _undecided(self, reply: Reply) -> ContextBiasError:
         fix = "see what the service says, or skip the test with self_test = false"
-        if reply.status == TRUNCATED:
+        if reply.failure is not None and reply.failure.fix:
+            fix = reply.failure.fix
+        elif reply.status == TRUNCATED:
             fix = "lower reasoning_effort, or skip the test with self_test = false"
         return Incomplete(
             f"the self-test of {self.profile.model!r} at {self.server} brought no answer "

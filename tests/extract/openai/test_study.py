@@ -1,0 +1,253 @@
+"""A whole study read by the openai reader, through the program: finished, interrupted, again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.extract.openai.truthful import TruthfulModel
+from tests.provider import FakeProvider, Question
+from tests.provider.faults import Fault
+
+from contextbias import pipeline
+from contextbias.extract.vision.kept import opened
+from contextbias.pipeline import Options
+from contextbias.schema import COHORTS, DIMENSIONS
+from contextbias.store import Study
+
+TEXT = """
+[study]
+images_per_prompt = 1
+[bench]
+roles = ["nurse", "welder"]
+[[generators]]
+name = "g"
+backend = "simulated"
+options = {{ size = 128 }}
+[[readers]]
+name = "seer"
+backend = "openai"
+options = {{ model = "gpt-5-mini", base_url = "{url}", size = 128, concurrency = {concurrency} }}
+[[readers]]
+name = "truth"
+backend = "simulated"
+options = {{ preset = "noiseless" }}
+[measure]
+bootstrap = 20
+[run]
+workers = 1
+"""
+
+IMAGES = 36
+READ = ("run", "--until", "extract")
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[FakeProvider]:
+    model = TruthfulModel(tmp_path / "s/images", 128)
+    with FakeProvider(answer=model, latency=0.01).running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with its pictures, not read yet; copied for each test."""
+    root = tmp_path_factory.mktemp("drawn") / "s"
+    text = TEXT.format(url="http://127.0.0.1:9/v1", concurrency=1)
+    with Study.create(root, text) as made:
+        pipeline.run(made, ("bench", "generate"), Options())
+    return root
+
+
+@pytest.fixture
+def study(tmp_path: Path, drawn: Path) -> Callable[..., Path]:
+    """Makes the study of a test, whose reader asks a provider."""
+
+    def make(provider: FakeProvider, concurrency: int = 8) -> Path:
+        root = tmp_path / "s"
+        shutil.copytree(drawn, root)
+        text = TEXT.format(url=provider.base_url, concurrency=concurrency)
+        (root / "study.toml").write_text(text)
+        return root
+
+    return make
+
+
+def start(root: Path, *words: str) -> subprocess.Popen[str]:
+    code = "from contextbias.cli.main import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *(words or ("run",)), str(root)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "OPENAI_API_KEY": "test-key"},
+    )
+
+
+def done(root: Path, *words: str, code: int = 0) -> str:
+    """Run the program to its end; what it wrote."""
+    process = start(root, *words)
+    out, errors = process.communicate(timeout=200)
+    assert process.returncode == code, errors
+    return out + errors
+
+
+def readings(root: Path) -> list[Any]:
+    with Study.open(root) as opened_study:
+        return [row for row in opened_study.readings() if row.reader == "seer"]
+
+
+def frame(root: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(root / f"derived/{name}.parquet")
+
+
+def asked_twice(provider: FakeProvider) -> list[str]:
+    counted = Counter(entry.key for entry in provider.billed())
+    return [key for key, count in counted.items() if count > 1]
+
+
+def test_a_study_is_complete_and_is_the_truth(
+    study: Callable[..., Path], provider: FakeProvider
+) -> None:
+    root = study(provider)
+    before = " ".join(done(root, "plan").split())
+    assert f"until 20 readings are there; 8 workers; {IMAGES} calls" in before
+    said = done(root)
+    assert str(root / "report/index.html") in said
+    assert len(provider.billed()) == IMAGES + 1  # the self-test
+    assert asked_twice(provider) == []
+
+    found = readings(root)
+    assert {row.status for row in found} == {"ok"}
+    assert len(found) == IMAGES
+    used = sum(row.raw["usage"]["input"] for row in found)
+    assert used == provider.total("input")
+    assert all(row.raw["model"] == "gpt-5-mini-2025-08-07" for row in found)
+    assert set(json.loads(opened(found[0].raw)[0])) == set(COHORTS)
+
+    # Every answer is the truth's, so both readers have the same facts.
+    facts = frame(root, "attributes").sort(pl.exclude("reader"))
+    seer, truth = (facts.filter(reader=name).drop("reader") for name in ("seer", "truth"))
+    assert seer.equals(truth)
+    agreed = frame(root, "estimates").filter(estimand="agreement_raw")
+    assert set(agreed["method"]) == {"reader truth"}
+    assert set(agreed["dimension"]) == set(DIMENSIONS)
+    assert set(agreed["point"].drop_nulls()) == {1.0}
+    page = (root / "report/index.html").read_text()
+    assert "seer" in page
+    assert (root / "report/tables/agreement.csv").is_file()
+
+    assert "Everything was done already" in done(root)
+    assert len(provider.billed()) == IMAGES + 1
+    assert "from 36 finished" not in done(root, "plan")  # nothing is left to be done
+
+
+def test_interrupted_and_run_again_nothing_is_paid_twice(
+    study: Callable[..., Path], provider: FakeProvider
+) -> None:
+    provider.latency = 0.1
+    root = study(provider, concurrency=2)
+    process = start(root, *READ)
+    deadline = time.monotonic() + 120
+    while len(provider.billed()) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "run the same command again" in errors
+    billed = len(provider.billed())
+    assert 8 <= billed < IMAGES
+    assert len(readings(root)) == billed - 1  # what was paid for is kept
+    provider.latency = 0.0
+    done(root, *READ)
+    assert len(readings(root)) == IMAGES
+    assert asked_twice(provider) == []
+    assert len(provider.billed()) == IMAGES + 1
+
+
+def test_a_killed_run_loses_no_more_than_what_was_under_way(
+    study: Callable[..., Path], provider: FakeProvider
+) -> None:
+    provider.latency = 0.1
+    root = study(provider, concurrency=2)
+    process = start(root, *READ)
+    deadline = time.monotonic() + 120
+    while len(provider.billed()) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=60)
+    provider.latency = 0.0
+    done(root, *READ)
+    assert len(readings(root)) == IMAGES
+    assert len(asked_twice(provider)) <= 2 + 2  # in flight, and answered but not yet kept
+
+
+def test_a_study_through_faults_ends_in_a_row_for_every_picture(
+    study: Callable[..., Path], tmp_path: Path
+) -> None:
+    kinds = ["", "refuse", "off_schema", "429", "500", "truncate", "content_filter", "empty"]
+
+    def plan(number: int, question: Question) -> Fault | None:
+        if not question.pictures():
+            return None
+        return Fault(kinds[number % len(kinds)], after=0.0)
+
+    model = TruthfulModel(tmp_path / "s/images", 128)
+    with FakeProvider(answer=model, plan=plan).running() as provider:
+        root = study(provider)
+        done(root)
+        found = readings(root)
+        assert len(found) == IMAGES
+        statuses = Counter(row.status for row in found)
+        assert {"ok", "refused", "filtered", "truncated"} <= set(statuses)
+        assert set(statuses) <= {"ok", "refused", "filtered", "truncated", "invalid"}
+        used = sum(row.raw["usage"]["input"] for row in found)
+        assert used == provider.total("input")
+    missing = frame(root, "estimates").filter(estimand="missing", reader="seer")
+    assert {"refused", "filtered"} <= set(missing["label"])
+
+
+def test_a_pause_says_why_and_goes_on(study: Callable[..., Path], tmp_path: Path) -> None:
+    over = {"yes": True}
+
+    def plan(number: int, _: Question) -> Fault | None:
+        return Fault("quota") if over["yes"] and number >= 10 else None
+
+    model = TruthfulModel(tmp_path / "s/images", 128)
+    with FakeProvider(answer=model, plan=plan).running() as provider:
+        root = study(provider, concurrency=1)
+        said = done(root, *READ, code=3)
+        assert "insufficient_quota" in said
+        assert len(readings(root)) == 9
+        over["yes"] = False
+        done(root, *READ)
+        assert len(readings(root)) == IMAGES
+        assert asked_twice(provider) == []
+
+
+def test_a_key_that_is_not_set_costs_nothing(study: Callable[..., Path], tmp_path: Path) -> None:
+    root = study(FakeProvider())
+    text = (root / "study.toml").read_text().replace("http://127.0.0.1:0", "https://api.invalid")
+    (root / "study.toml").write_text(text)
+    environment = {key: value for key, value in os.environ.items() if key != "OPENAI_API_KEY"}
+    code = "from contextbias.cli.main import main; main()"
+    found = subprocess.run(
+        [sys.executable, "-c", code, "extract", str(root)],
+        capture_output=True, text=True, env=environment, check=False,
+    )  # fmt: skip
+    assert found.returncode == 2
+    assert "OPENAI_API_KEY" in found.stderr
+    assert "Traceback" not in found.stderr
+    assert readings(root) == []
