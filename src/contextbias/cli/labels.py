@@ -40,6 +40,14 @@ Offline = Annotated[
         show_default=False,
     ),
 ]
+Plan = Annotated[
+    bool,
+    typer.Option(
+        "--plan",
+        help="Say what the language model of study.toml would be asked, and for how much; ask "
+        "nothing.",
+    ),
+]
 Every = Annotated[
     bool, typer.Option("--all", help="Also terms that are their own label, alone under it.")
 ]
@@ -50,6 +58,7 @@ def labels(
     other: Diff = None,
     by_model: ByModel = False,
     offline: Offline = None,
+    plan: Plan = False,
     every: Every = False,
 ) -> None:
     """Show what canonicalise made of the terms of open vocabularies, as CSV.
@@ -62,6 +71,9 @@ def labels(
 
     from contextbias.canonicalise import changes
 
+    if plan:
+        _plan(study)
+        return
     mapping = _mapping_in(study)
     write = csv.writer(sys.stdout, lineterminator="\n").writerow
     if other is not None:
@@ -94,6 +106,22 @@ def _rows(mapping: LabelMapping, *, every: bool) -> list[tuple[str, str, str, st
                 spelling = "spelling" if term != label else ""
                 rows.append((name, label, term, rules.get(term, spelling)))
     return sorted(rows)
+
+
+def _plan(root: Path) -> None:
+    from contextbias.pipeline.labels import label_questions
+    from contextbias.progress import for_terminal
+    from contextbias.store import Study
+
+    with Study.open(root) as study:
+        expected = label_questions(study, for_terminal())
+    money = "price not known" if expected.money is None else f"about {expected.money:.2f} USD"
+    typer.echo(
+        f"{expected.calls:,} groups to ask about, about {expected.tokens_in:,} tokens sent and "
+        f"{expected.tokens_out:,} received, {money} ({expected.basis}; repairs not counted)"
+    )
+    for note in expected.notes:
+        typer.echo(note)
 
 
 def _check_is_by_model(study: Path, mapping: LabelMapping) -> None:

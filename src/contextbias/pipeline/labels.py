@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import unreadable
-from contextbias.pipeline.model_labels import MODEL, asked_mapping, kept_mapping
+from contextbias.pipeline.model_labels import MODEL, asked_mapping, forecast, kept_mapping
 from contextbias.progress import Progress
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, Study
@@ -18,6 +18,7 @@ from contextbias.tables import ReadingRow
 if TYPE_CHECKING:
     from contextbias.canonicalise import Grouping, LabelMapping
     from contextbias.canonicalise.encoder import Encoder
+    from contextbias.forecast import Forecast
 
 _SHOWN_CHANGES = 5
 
@@ -61,6 +62,33 @@ def known_mapping(study: Study, readings: Sequence[ReadingRow]) -> LabelMapping 
     if study.config.canonicalise.mapping == MODEL:
         return kept_mapping(study, vocabulary, grouping, last) if last.decisions else None
     return None if last.decisions else group_labels(vocabulary, grouping, known=last)
+
+
+def label_questions(study: Study, progress: Progress) -> Forecast:
+    """What asking the language model of study.toml is expected to take now.
+
+    Raises:
+        ConfigError: study.toml names no language model, or an option of it is wrong.
+        InputError: There is no reading.
+        MissingPart: As `mapping_of`.
+    """
+    from contextbias.canonicalise import vocabulary_of
+    from contextbias.pipeline.selection import Wanted
+
+    grouping = _grouping(study)
+    if grouping is None or study.config.canonicalise.mapping != MODEL:
+        raise ConfigError(
+            f"no language model takes part in the labels of {study.root}",
+            'write mapping = "model" under [canonicalise]',
+        )
+    wanted = Wanted(study)
+    readings = wanted.readings(wanted.images())
+    if not readings and not study.counts()["frequencies"]:
+        raise InputError(f"{study.root} has no reading", "run the extract stage first")
+    vocabulary = vocabulary_of(readings, study.frequencies())
+    number = sum(len(terms) for terms in vocabulary.values())
+    encoder = cache(lambda: _encoder(number, progress.say))
+    return forecast(study, vocabulary, grouping, encoder, _last(study))
 
 
 def say_changes(study: Study, mapping: LabelMapping, say: Callable[[str], None]) -> None:

@@ -17,6 +17,7 @@ from contextbias.store import Study
 if TYPE_CHECKING:
     from contextbias.canonicalise import Grouping, LabelMapping
     from contextbias.canonicalise.encoder import Encoder
+    from contextbias.forecast import Forecast
     from contextbias.llm.served import ServedModel
 
 MODEL = "model"
@@ -87,6 +88,25 @@ def kept_mapping(
     settler = Settler(journal, _served(study, journal).settings())
     least = study.config.canonicalise.at_least
     return model_labels(vocabulary, grouping, settler, known=last, at_least=least)
+
+
+def forecast(
+    study: Study,
+    vocabulary: Vocabulary,
+    grouping: Grouping,
+    encoder: Callable[[], Encoder],
+    last: LabelMapping | None,
+) -> Forecast:
+    """What the questions that are open are expected to take; asks nobody, writes nothing."""
+    from contextbias.canonicalise.llm import open_questions
+
+    journal = Journal(study.root / JOURNAL)
+    served = _served(study, journal)
+    settler = Settler(journal, served.settings(), served)
+    least = study.config.canonicalise.at_least
+    return served.forecast(
+        open_questions(vocabulary, grouping, settler, encoder, known=last, at_least=least)
+    )
 
 
 def decisions_in_words(mapping: LabelMapping) -> list[str]:

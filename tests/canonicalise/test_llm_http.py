@@ -1,0 +1,101 @@
+"""The labels of a study by a language model over HTTP, with a provider that fails now and then."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.canonicalise.test_llm_study import STUDY, mapping, run, stale_files
+from tests.cli.test_bad_input import assert_refused, call
+from tests.provider import FakeProvider, Fault, Question
+
+from contextbias.errors import Incomplete
+from contextbias.store import Study
+
+
+def keeps(asked: Question) -> dict[str, object]:
+    """Leaves the group that the last question is about as it is."""
+    text = str(asked.messages[1]["content"]).split("Other groups")[0]
+    terms = re.findall(r"^- (.+) \(\d+\)$", text, re.MULTILINE)
+    return {"groups": [{"label": terms[0], "terms": terms, "same_as": []}]}
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("read") / "study"
+    Study.create(root, STUDY).close()
+    run(root, "bench", "generate", "extract")
+    return root
+
+
+@pytest.fixture
+def study(read: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    from contextbias.canonicalise.cluster import Constraints
+
+    monkeypatch.setattr(
+        "contextbias.canonicalise.llm_join.kept_apart",
+        lambda names, dimension: Constraints.none(len(names)),
+    )
+    return Path(shutil.copytree(read, tmp_path / "study"))
+
+
+def with_model(root: Path, provider: FakeProvider, **options: object) -> None:
+    given = {"model": "gpt-5-mini", "base_url": provider.base_url} | options
+    text = ", ".join(f"{key} = {json.dumps(value)}" for key, value in given.items())
+    old = re.search(r"^model = .+$", STUDY, re.MULTILINE)
+    assert old is not None
+    (root / "study.toml").write_text(STUDY.replace(old.group(), f"model = {{ {text} }}"))
+
+
+def test_asked_once_through_faults(study: Path) -> None:
+    def plan(number: int, asked: Question) -> Fault | None:
+        kinds = ["500", "invalid_json", "429", "empty", "503"]
+        return Fault(kinds[number], after=0.01) if number < len(kinds) else None
+
+    with FakeProvider(key=None, answer=keeps, plan=plan).running() as provider:
+        with_model(study, provider)
+        said = run(study, "canonicalise", "measure")
+        assert stale_files(study) == []
+        billed = len(provider.billed())
+        run(study, "canonicalise")
+        shutil.rmtree(study / "derived")
+        run(study, "canonicalise")
+        assert len(provider.billed()) == billed
+    lines = (study / "asked" / "labels.jsonl").read_text().splitlines()
+    assert sum(bool(json.loads(line)["answer"]["model"]) for line in lines) == billed
+    assert any("kept, 0 changed" in line for line in said)
+    assert {d["model"] for d in mapping(study).decisions} == {"gpt-5-mini-2025-08-07"}
+    assert sum(d["repaired"] for d in mapping(study).decisions) == 2
+
+
+def test_a_quota_pauses_and_the_next_run_goes_on(study: Path) -> None:
+    def plan(number: int, asked: Question) -> Fault | None:
+        return Fault("quota") if number == 5 else None
+
+    with FakeProvider(key=None, answer=keeps, plan=plan).running() as provider:
+        with_model(study, provider, concurrency=1)
+        with pytest.raises(Incomplete, match="insufficient_quota"):
+            run(study, "canonicalise")
+        assert len((study / "asked" / "labels.jsonl").read_text().splitlines()) == 5
+        run(study, "canonicalise")
+        assert len(provider.billed()) == len(mapping(study).decisions) == 12
+
+
+def test_the_plan_asks_nothing(study: Path) -> None:
+    with FakeProvider(key=None, answer=keeps).running() as provider:
+        with_model(study, provider)
+        done = call("labels", study, "--plan")
+        assert done.returncode == 0, done.stderr
+        # Of the twelve things of the simulated reader, the table keeps some apart from all others.
+        assert re.match(r"\d+ groups to ask about, about [\d,]+ tokens sent", done.stdout)
+        assert provider.log == []
+        assert not (study / "asked").exists()
+
+
+def test_a_plan_without_a_model_is_refused(study: Path) -> None:
+    text = re.sub(r"mapping = .+\ngroups = .+\nmodel = .+\n", "", STUDY)
+    (study / "study.toml").write_text(text)
+    assert_refused(call("labels", study, "--plan"), "no language model", 'mapping = "model"')
