@@ -26,6 +26,7 @@ from contextbias.cli import (
     labels,
     models,
     plan,
+    reading,
     run,
     specifications,
     status,
@@ -74,6 +75,7 @@ app.command(rich_help_panel=_STUDY)(run.run)
 app.command(rich_help_panel=_STUDY)(status.status)
 app.command(rich_help_panel=_STUDY)(run.generate)
 app.command(rich_help_panel=_STUDY)(run.extract)
+app.command(rich_help_panel=_STUDY)(reading.reading)
 app.command(rich_help_panel=_STUDY)(run.canonicalise)
 app.command(rich_help_panel=_STUDY)(labels.labels)
 app.command(rich_help_panel=_STUDY)(run.measure)
