@@ -19,15 +19,17 @@ def test_what_earlier_runs_spent_counts() -> None:
     assert not budget(1.0, spent=1.0).allows(0)
 
 
-def test_requests_in_flight_are_expected_to_cost_what_the_others_did() -> None:
+def test_requests_in_flight_are_expected_to_cost_what_the_dearest_did() -> None:
     found = budget(1.0)
     found.charge(reply(10))
     found.charge(reply(30))
     assert found.spent == pytest.approx(0.4)
-    assert found.each == pytest.approx(0.2)
-    # 0.4 spent; two in flight and this one: 0.4 + 3 x 0.2 is all there is.
-    assert found.allows(2)
-    assert not found.allows(3)
+    # 0.4 spent, the dearest was 0.3: this one and one more fit (1.0).
+    assert found.allows(1)
+    assert not found.allows(2)
+    # At 0.2 each on average, this one and two more.
+    assert found.allows(2, on_average=True)
+    assert not found.allows(3, on_average=True)
 
 
 def test_before_anything_is_known_the_expectation_counts() -> None:

@@ -203,7 +203,7 @@ class Sender:
         spooled = self._spool.ids if self._spool else []
         if self._budget is not None:
             under_way = sum(len(each.ids) for each in away) + len(spooled)
-            if not self._budget.allows(under_way):
+            if not self._budget.allows(under_way, on_average=True):
                 self.over_budget = True
                 return False
         limit = self._limits.tokens

@@ -55,24 +55,30 @@ class Budget:
         self._cost = cost
         self._expected = expected
         self._known = 0
-        self._sum = 0.0
+        self._sum = self._dearest = 0.0
 
     @property
     def knows(self) -> bool:
         """Whether anything is known about what was spent."""
         return self._known > 0 or self.spent > 0
 
-    @property
-    def each(self) -> float:
-        """What one request costs: the mean of this run, or what was expected."""
-        return self._sum / self._known if self._known else self._expected
+    def allows(self, under_way: int, *, on_average: bool = False) -> bool:
+        """Whether one more request fits.
 
-    def allows(self, in_flight: int) -> bool:
-        """Whether one more request fits, with `in_flight` others not yet charged."""
+        Args:
+            under_way: How many others are not charged yet.
+            on_average: Each of them is expected to cost what requests of this run did on average
+                (for thousands at a time), and not what the dearest did.
+        """
         if self.limit is None:
             return True
-        coming = self.each * (in_flight + 1)
-        return self.spent + coming <= self.limit if coming else self.spent < self.limit
+        mean = self._sum / self._known if self._known else self._expected
+        each = mean if on_average or not self._known else self._dearest
+        coming = each * (under_way + 1)
+        if not coming:
+            # Nothing is known yet: the first request goes alone.
+            return self.spent < self.limit and not under_way
+        return self.spent + coming <= self.limit
 
     def charge(self, reply: Reply) -> None:
         """Count what one reply (not those that it replaces) was charged."""
@@ -83,6 +89,7 @@ class Budget:
         self.spent += cost
         self._sum += cost
         self._known += 1
+        self._dearest = max(self._dearest, cost)
 
 
 def require_price(limit: float | None, price: object | None, model: str) -> None:

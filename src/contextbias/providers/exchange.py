@@ -32,8 +32,9 @@ Call = Callable[[Line, R], Awaitable[Reply]]
 
 _AHEAD = 8
 # Calls under way beyond those that may be in flight: their pictures are decoded meanwhile.
-_WAITING = 256
-# Replies that wait for the consumer before calls are held back.
+_WAITING = 16
+# Replies that wait for the consumer before calls are held back: a crash loses no more than these,
+# and what is in flight.
 _STATE_EVERY = 0.25
 _PROJECT_AFTER = 20
 _END = None

@@ -34,6 +34,8 @@ Read = Callable[[bytes], Reply]
 
 T = TypeVar("T")
 
+_LOOK_EVERY = 0.01
+# Seconds between two looks at a budget that has no room yet.
 _KEPT_HEADERS = (
     "openai-processing-ms",
     "openai-version",
@@ -60,6 +62,8 @@ class Tally:
     """The failure that ended the exchange."""
     fatal_words: str = ""
     """What the provider said about it."""
+    reserved: int = 0
+    """Requests that the budget had room for, and that are not charged yet."""
     over_budget: bool = False
     """The budget ended the exchange."""
 
@@ -129,16 +133,15 @@ class Line:
         tries: list[str] = []
         failures, began = 0, time.monotonic()
         while True:
-            if not self._may_spend():
+            if not await self._may_spend():
                 return _stopped(tries)
-            sent_at = await self.gate.enter(tokens)
-            if sent_at is None:
-                return _stopped(tries)
-            # Again: others were charged while this one waited for its place.
-            if not self._may_spend(besides_me=1):
-                self.gate.leave()
-                return _stopped(tries)
-            reply = await self._once(send, read, tokens, sent_at)
+            try:
+                sent_at = await self.gate.enter(tokens)
+                if sent_at is None:
+                    return _stopped(tries)
+                reply = await self._once(send, read, tokens, sent_at)
+            finally:
+                self.tally.reserved -= 1
             failure = reply.failure
             if failure is None or failure.kind in (ITEM, FATAL):
                 return replace(reply, attempt=len(tries) + 1, tries=tuple(tries))
@@ -154,12 +157,18 @@ class Line:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, partial(work, *args, **kwargs))
 
-    def _may_spend(self, *, besides_me: int = 0) -> bool:
-        if self.budget is None or self.budget.allows(self.gate.in_flight - besides_me):
-            return True
-        self.tally.over_budget = True
-        self.gate.close()
-        return False
+    async def _may_spend(self) -> bool:
+        """Reserve what one request may cost; wait where those under way may leave room for it."""
+        while self.budget is not None and not self.budget.allows(self.tally.reserved):
+            if self.gate.closed:
+                return False
+            if not self.tally.reserved:
+                self.tally.over_budget = True
+                self.gate.close()
+                return False
+            await asyncio.sleep(_LOOK_EVERY)
+        self.tally.reserved += 1
+        return True
 
     async def _once(
         self, send: Callable[[], Any], read: Read, tokens: float, sent_at: float
