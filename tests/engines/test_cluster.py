@@ -37,7 +37,7 @@ class Marking(SimulatedGenerator):
     def __init__(self, options):
         options = dict(options)
         self.marks = Path(options.pop("marks"))
-        self.dies_at = options.pop("dies_at", [])
+        self.dies_at = tuple(options.pop("dies_at", []))
         self.always = options.pop("always", False)
         self.pause = options.pop("pause", 0.0)
         super().__init__(options)
@@ -45,7 +45,7 @@ class Marking(SimulatedGenerator):
     def generate(self, jobs):
         for job, made in zip(jobs, super().generate(jobs), strict=True):
             died = self.marks / f"died-{job.image_id}"
-            if job.prompt_id[0] in self.dies_at and (self.always or not died.exists()):
+            if job.prompt_id.startswith(self.dies_at) and (self.always or not died.exists()):
                 died.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(self.pause)
@@ -167,13 +167,17 @@ def test_a_cluster_whose_workers_are_killed_makes_the_same(
 
 def _kill_a_worker(study: Path) -> None:
     """Kill a worker from outside, when it has made some images."""
-    for _ in range(3000):
-        marks = sorted((study.parent / "marks").glob("made-*"))
-        if len(marks) >= 6:
-            os.kill(int(marks[-1].name.split("-")[2]), signal.SIGKILL)
-            return
+    os.kill(int(_wait_for(study, 6).name.split("-")[2]), signal.SIGKILL)
+
+
+def _wait_for(study: Path, images: int) -> Path:
+    """The mark of the latest image, once there are so many."""
+    for _ in range(6000):
+        marks = list((study.parent / "marks").glob("made-*"))
+        if len(marks) >= images:
+            return max(marks, key=lambda path: int(path.name.split("-")[3]))
         time.sleep(0.01)
-    pytest.fail("no images were made within half a minute")
+    pytest.fail("no images were made within a minute")
 
 
 CLUSTER = """
@@ -231,21 +235,36 @@ def test_several_nodes_write_to_a_url_and_the_driver_alone_writes_rows(
     assert len(pids) == 2
 
 
+def test_ctrl_c_keeps_what_a_cluster_has_made_and_goes_on(
+    undisturbed: Path, site: Path, tmp_path: Path
+) -> None:
+    study = make(tmp_path, options="pause = 0.05", run='engine = "ray"')
+    process = start(study, site)
+    _wait_for(study, 4)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    first = made(study)
+    assert 4 <= len(first) < len(made(undisturbed))
+    finish(start(study, site, "--engine", "threads"))
+    assert made(study) == made(undisturbed)  # none of the first was made again
+    assert rows(study) == rows(undisturbed)
+
+
 def test_an_item_that_kills_every_worker_is_an_error_row(
     undisturbed: Path, site: Path, tmp_path: Path
 ) -> None:
-    wanted = {row["prompt_id"]: row for row in rows(undisturbed)["images"]}
-    first = min(wanted)
-    share = [key for key in wanted if str(key)[0] == str(first)[0]]
-    study = make(tmp_path, options=f'dies_at = ["{str(first)[0]}"], always = true')
+    killer = str(rows(undisturbed)["images"][7]["prompt_id"])
+    study = make(tmp_path, options=f'dies_at = ["{killer}"], always = true')
     process = start(study, site)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 3  # finished, and some items failed
-    bad = [row for row in rows(study)["images"] if row["status"] == "error"]
-    assert {row["prompt_id"] for row in bad} == set(share)
-    assert all("workers died on it" in str(row["reason"]) for row in bad)
+    (bad,) = [row for row in rows(study)["images"] if row["status"] == "error"]
+    assert bad["prompt_id"] == killer
+    assert "2 workers died on it, the last one killed by SIGKILL" in str(bad["reason"])
     good = [row for row in rows(study)["images"] if row["status"] == "ok"]
-    assert good == [row for row in rows(undisturbed)["images"] if row["prompt_id"] not in share]
+    assert good == [row for row in rows(undisturbed)["images"] if row["prompt_id"] != killer]
     assert len(made(study)) == len(good)
     assert "Traceback" not in errors
 
