@@ -164,7 +164,7 @@ def test_a_pool_and_a_language_of_ones_own(tmp_path: Path) -> None:
     bank = load_bank(built(subject, review, tmp_path))
     assert bank.language.name == "Plain"
     assert len(bank.places) == 40
-    assert [fault for fault in check_bank(bank) if fault.rule != "balance"] == []
+    assert check_bank(bank) == []
     assert build_prompts(bank)[0].text == "a photo of a beekeeper"
 
 
@@ -382,6 +382,15 @@ def test_a_wrong_review_is_refused(
     assert old in text
     with pytest.raises((InputError, BankError), match=said):
         built(subject, text.replace(old, new), tmp_path)
+
+
+def test_a_person_can_let_a_word_pass(subject: Subject, tmp_path: Path) -> None:
+    text = review_csv(proposal(subject)[0].candidates)
+    text = text.replace("in an apiary", "in a hammer shop").replace(",apiary,", ",hammer shop,")
+    bank = load_bank(built(subject, text, tmp_path))
+    assert [fault.rule for fault in check_bank(bank)] == ["tool"]
+    text += "yes,,allow,hammer shop" + "," * 12 + "\n"
+    assert check_bank(load_bank(built(subject, text, tmp_path))) == []
 
 
 def test_the_first_place_that_is_kept_is_the_base(subject: Subject, tmp_path: Path) -> None:

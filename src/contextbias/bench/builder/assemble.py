@@ -11,6 +11,7 @@ from contextbias.bench.bank import Axis, Bank, Role
 from contextbias.bench.builder import judge, propose
 from contextbias.bench.builder.candidate import (
     ACTIVITY,
+    ALLOW,
     AXIS,
     EVERYDAY_ACTIVITY,
     EVERYDAY_PLACE,
@@ -142,8 +143,10 @@ def _text(
         *_axes(subject, kept),
         *(_role(subject, role.name, kept, avoid.get(role.name, ())) for role in subject.roles),
     ]  # fmt: skip
-    if subject.shipped is not None and subject.shipped.allowed:
-        parts.append(_table("checks", {"allow": list(subject.shipped.allowed)}))
+    allowed = [each.text for each in kept if each.kind == ALLOW]
+    allowed += subject.shipped.allowed if subject.shipped is not None else ()
+    if allowed:
+        parts.append(_table("checks", {"allow": allowed}))
     return "\n\n".join(parts) + "\n"
 
 

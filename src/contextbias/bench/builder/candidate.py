@@ -13,9 +13,12 @@ EVERYDAY_PLACE, EVERYDAY_ACTIVITY = "everyday place", "everyday activity"
 AXIS = "axis"
 """A value of a further axis; the column `at` has the axis's name."""
 
+ALLOW = "allow"
+"""A word or phrase that a person lets the checks pass; never proposed."""
+
 CONTEXTS = (PLACE, ACTIVITY, EVERYDAY_PLACE, EVERYDAY_ACTIVITY, AXIS)
 """Kinds that are judged, and stand in sentences."""
-KINDS = (FORM, SOC, WORK, *CONTEXTS)
+KINDS = (FORM, SOC, WORK, *CONTEXTS, ALLOW)
 """All kinds."""
 
 RELEVANCE_FROM = NEUTRALITY_FROM = 4
