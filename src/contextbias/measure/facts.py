@@ -32,7 +32,7 @@ Readable = Mapping[str, tuple[str, ...] | None]
 PROMPT_KEYS = ("generator", "role", "condition", "prompt_id", "variant")
 """What an image shares with the other images of its prompt and generator."""
 
-BATCH_ROWS = 400_000
+BATCH_ROWS = 200_000
 """Facts that are read at a time."""
 
 _THREADS = min(4, os.cpu_count() or 1)
