@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +15,8 @@ from contextbias.annotate.questions import question
 from contextbias.annotation_tables import SET
 from contextbias.people import Annotations
 from contextbias.pipeline.annotation import invite_people
+
+CODE = "from contextbias.cli.main import main; main()"
 
 # 8 images in CF, 14 in CA-R and CA-U 16 of one role; sets of 4.
 TEXT = """\
@@ -106,3 +111,35 @@ def answer_all(study: Answering, name: str, seconds: float = 5.0) -> int:
             )
             number += 1
     return number
+
+
+@contextmanager
+def served(
+    folder: Path, *options: str, port: int = 0
+) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A server in a process of its own: the process, its address, the administrator's link."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            CODE,
+            "annotate",
+            "serve",
+            str(folder),
+            "--port",
+            str(port),
+            *options,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    assert process.stdout is not None
+    try:
+        first, second = process.stdout.readline(), process.stdout.readline()
+        assert first, process.stderr.read() if process.stderr else ""
+        yield process, first.split()[1], second.split()[-1]
+    finally:
+        process.kill()
+        process.communicate()

@@ -8,8 +8,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +15,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.annotate.made import answering, tokens
+from tests.annotate.made import answering, served, tokens
 
 from contextbias.cli.main import main
-
-CODE = "from contextbias.cli.main import main; main()"
 
 
 def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
@@ -29,26 +25,6 @@ def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, s
         main(["annotate", *map(str, args)])
     out, err = capsys.readouterr()
     return int(end.value.code or 0), out, err
-
-
-@contextmanager
-def served(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """A server in a process of its own: the process, its address, the administrator's link."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", CODE, "annotate", "serve", str(folder), "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
-    )
-    assert process.stdout is not None
-    try:
-        first, second = process.stdout.readline(), process.stdout.readline()
-        assert first, process.stderr.read() if process.stderr else ""
-        yield process, first.split()[1], second.split()[-1]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_invitations_are_a_table_of_links(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
