@@ -124,7 +124,7 @@ def requirements(options: DiffusersOptions, made: Recipe, source: Source) -> Ite
     yield from _weights(source, made.profile)
     here = gpus()
     names = ", ".join(f"{gpu.name} ({gpu.memory})" for gpu in here)
-    fix = "" if here else "run it on a machine with one: hours an image without"
+    fix = "" if here else "run it on a machine with one: without, full-size models take very long"
     yield "GPU", bool(here), names or "none that nvidia-smi lists", fix
     needed = memory(made.profile, options, made.dtype)
     if needed is not None and here:
