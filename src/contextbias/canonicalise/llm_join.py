@@ -105,9 +105,17 @@ def classes_of(dimension: str, groups: Sequence[Sequence[str]]) -> NDArray[np.in
     return found
 
 
-def are_apart(first: NDArray[np.int16], second: NDArray[np.int16]) -> bool:
-    """Whether the table keeps groups of these classes apart."""
-    return bool(((first >= 0) & (second >= 0) & (first != second)).any())
+def are_apart(group: NDArray[np.int16], others: NDArray[np.int16]) -> NDArray[np.bool_]:
+    """Whether the table keeps a group apart from each of others, by their classes.
+
+    Args:
+        group: (families,).
+        others: (groups, families).
+
+    Returns:
+        (groups,).
+    """
+    return np.asarray(((others >= 0) & (group >= 0) & (others != group)).any(axis=1))
 
 
 def _classes(dimension: str, members: Sequence[_Group]) -> NDArray[np.int16]:
@@ -179,7 +187,7 @@ class _Union:
         if any(self._fixed[i] for i in some) and any(self._fixed[i] for i in others):
             return True
         return any(
-            (min(i, j), max(i, j)) in self._denied or are_apart(self._classes[i], self._classes[j])
+            are_apart(self._classes[i], self._classes[others]).any()
+            or any((min(i, j), max(i, j)) in self._denied for j in others)
             for i in some
-            for j in others
         )

@@ -7,7 +7,7 @@ keeps apart is not shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from contextbias.canonicalise.llm_join import are_apart, classes_of
 
 _LOWEST_COSINE = 0.3
 _RUN = 3
+_BLOCK = 256
 
 Likeness = NDArray[np.float64]
-"""(asked, groups): how alike each group that is asked about is to every group."""
+"""(groups,): how alike one group is to every group."""
 
 
 def shown_beside(
@@ -47,38 +48,53 @@ def shown_beside(
         they were given, then by the alphabet.
     """
     classes = classes_of(dimension, groups)
+    alphabet = np.argsort(np.argsort(np.array(names, dtype=np.str_)))
+    counts = np.asarray(totals)
     if encoder is None:
-        like, lowest = _by_spelling(names, asked), 0.0
+        rows, lowest = _by_spelling(names, asked), 0.0
     else:
-        like, lowest = _by_vectors(encoder(), groups, asked), _LOWEST_COSINE
+        rows, lowest = _by_vectors(encoder(), groups, asked), _LOWEST_COSINE
     found = []
-    for row, place in zip(like, asked, strict=True):
-        order = sorted(
-            (other for other in np.flatnonzero(row >= lowest).tolist() if other != place),
-            key=lambda other: (-round(float(row[other]), 6), -totals[other], names[other]),
-        )
-        fitting = (names[o] for o in order if not are_apart(classes[place], classes[o]))
-        found.append([name for name, _ in zip(fitting, range(most), strict=False)])
+    for place, row in zip(asked, rows, strict=True):
+        fits = (row >= lowest) & ~are_apart(classes[place], classes)
+        fits[place] = False
+        others = np.flatnonzero(fits)
+        order = np.lexsort((alphabet[others], -counts[others], -row[others].round(6)))
+        found.append([names[other] for other in others[order[:most]].tolist()])
     return found
 
 
 def _by_vectors(
     encoder: Encoder, groups: Sequence[Sequence[str]], asked: Sequence[int]
-) -> Likeness:
+) -> Iterator[Likeness]:
     """Cosine of the mean vectors."""
     terms = [term for group in groups for term in group]
     starts = np.cumsum([0, *(len(group) for group in groups)])[:-1]
     sums = np.add.reduceat(encoder.encode(terms).astype(np.float64), starts)
     means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.asarray(means[list(asked)] @ means.T)
+    for start in range(0, len(asked), _BLOCK):
+        yield from means[list(asked[start : start + _BLOCK])] @ means.T
 
 
-def _by_spelling(names: Sequence[str], asked: Sequence[int]) -> Likeness:
+def _by_spelling(names: Sequence[str], asked: Sequence[int]) -> Iterator[Likeness]:
     """Jaccard index of the sets of three-letter runs."""
+    from scipy.sparse import csr_array
+
     runs = [_runs(name) for name in names]
-    return np.array(
-        [[len(runs[a] & other) / len(runs[a] | other) for other in runs] for a in asked]
-    ).reshape(len(asked), len(names))
+    column = {run: number for number, run in enumerate(sorted(set().union(*runs)))}
+    sizes = np.array([len(mine) for mine in runs])
+    has = csr_array(
+        (
+            np.ones(sizes.sum()),
+            np.array([column[run] for mine in runs for run in sorted(mine)], np.int64),
+            np.cumsum([0, *sizes]),
+        ),
+        shape=(len(names), len(column)),
+    )
+    for start in range(0, len(asked), _BLOCK):
+        some = list(asked[start : start + _BLOCK])
+        shared = (has[some] @ has.T).toarray()
+        yield from shared / (sizes[some][:, None] + sizes[None, :] - shared)
 
 
 def _runs(name: str) -> frozenset[str]:

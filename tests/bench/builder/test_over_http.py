@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.bench.builder import answers
-from tests.cli.test_bad_input import assert_refused, call
+from tests.cli.test_bad_input import CODE, assert_refused, call
 from tests.provider import FakeProvider, Fault, Question
 
 MODEL = "gpt-5-mini"
+SERVER = os.environ.get("CONTEXTBIAS_TEST_SERVER")
+STRUCTURED = os.environ.get("CONTEXTBIAS_TEST_SERVER_STRUCTURED")
 
 
 def reply(asked: Question) -> dict[str, object]:
@@ -129,3 +134,34 @@ def test_wrong_calls(args: list[str], said: str, roles: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    SERVER is None,
+    reason="needs CONTEXTBIAS_TEST_SERVER, the address of an OpenAI-compatible server with a "
+    "language model (see tests/canonicalise/test_llm_gold.py)",
+)
+def test_a_real_language_model(roles: Path) -> None:
+    """Whatever it answers: a review, or what was not usable is told; a second run asks nothing."""
+    options = ["concurrency=1", f"base_url={SERVER}"]
+    options += [f"structured={STRUCTURED}"] if STRUCTURED else []
+    given = [part for option in options for part in ("--option", option)]
+    command = ["bench", "build", "--roles", roles, "--model", "default", *given]
+    roles.write_text("role\nbeekeeper\n")
+    done = _patiently(command)
+    assert done.returncode in (0, 3), done.stderr
+    assert "candidates" in done.stderr
+    review = (roles.parent / "roles.review.csv").read_bytes()
+    journal = (roles.parent / "roles.answers.jsonl").read_bytes()
+    assert journal
+    again = _patiently(command)
+    assert again.returncode == done.returncode
+    assert (roles.parent / "roles.answers.jsonl").read_bytes() == journal
+    assert (roles.parent / "roles.review.csv").read_bytes() == review
+
+
+def _patiently(command: list[object]) -> subprocess.CompletedProcess[str]:
+    """As `call`, for a model that may be slow."""
+    program = [sys.executable, "-c", CODE, *map(str, command)]
+    return subprocess.run(program, capture_output=True, text=True, timeout=900)
