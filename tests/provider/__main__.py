@@ -7,6 +7,7 @@ import asyncio
 import sys
 import threading
 
+from tests.provider.answers import instance_of_schema
 from tests.provider.server import FakeProvider
 
 
@@ -15,8 +16,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--no-log", action="store_true")
+    parser.add_argument("--answer", help="text of every answer")
     args = parser.parse_args()
-    provider = FakeProvider(latency=args.latency, keep_log=not args.no_log)
+    answer = instance_of_schema if args.answer is None else lambda _: str(args.answer)
+    provider = FakeProvider(answer=answer, latency=args.latency, keep_log=not args.no_log)
     ready = threading.Event()
 
     async def serve() -> None:
