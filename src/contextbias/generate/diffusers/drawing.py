@@ -43,7 +43,7 @@ class Drawing:
         self._embeddings = Embeddings(loaded.pipeline, loaded.recipe)
         self._encoders: tuple[Encoder, ...] = encoders(loaded.folder, loaded.recipe)
         self._counted: dict[str, dict[str, Any]] = {}
-        self._device = threading.Lock()
+        self._device = threading.RLock()  # one call at a time, whichever thread it comes from
         self._threads = torch.get_num_threads()
         self.room = Room(self._first_guess())
         """How many images fit at a time, as far as it is known."""
@@ -96,11 +96,12 @@ class Drawing:
         if not half or config is None or "force_upcast" not in config or config.force_upcast:
             return None
         assert vae is not None
-        vae.register_to_config(force_upcast=True)
-        try:
-            (made,) = self._batch([job])
-        finally:
-            vae.register_to_config(force_upcast=False)
+        with self._device:  # what the other thread is drawing is drawn as it began
+            vae.register_to_config(force_upcast=True)
+            try:
+                (made,) = self._batch([job])
+            finally:
+                vae.register_to_config(force_upcast=False)
         return replace(made, provenance={**made.provenance, "vae_dtype": "float32"})
 
     def _batch(self, jobs: Sequence[Job]) -> Iterator[Made]:
