@@ -138,6 +138,11 @@ class StudyFiles:
         else:
             place.write(name, data)
 
+    def look_again(self) -> None:
+        """Forget which images a URL was seen to have: others may have been there since."""
+        if isinstance(place := self._place(), Remote):
+            place.look_again()
+
     def has(self, relative: str) -> bool:
         """Whether a file is there, here or in the place of the images."""
         place, name = self._elsewhere(relative)

@@ -84,6 +84,7 @@ class Remote:
     def has(self, name: str) -> bool:
         """Whether there is one; everything is listed once, and what is new asked for."""
         if not self._listed:
+            self._files().invalidate_cache()
             start = len(self._path(""))
             found = self._reached(lambda files: files.find(self._path("")))
             self._listed.update(path[start:].lstrip("/") for path in found)
@@ -91,10 +92,13 @@ class Remote:
             return True
         return bool(self._reached(lambda files: files.exists(self._path(name))))
 
+    def look_again(self) -> None:
+        """Forget what was listed."""
+        self._listed.clear()
+
     def names(self, folder: str) -> list[str]:
         """Names right in a folder, sorted."""
-        files = self._files()
-        files.invalidate_cache()
+        self._files().invalidate_cache()
         try:
             found = self._reached(lambda files: files.ls(self._path(folder), detail=False))
         except FileNotFoundError:

@@ -130,7 +130,9 @@ class Study:
     @cached_property
     def files(self) -> StudyFiles:
         """Where images and receipts are kept."""
-        return StudyFiles(self.root, self.config.run.images)
+        files = StudyFiles(self.root, self.config.run.images)
+        files.look_again()
+        return files
 
     @property
     def report_path(self) -> Path:
