@@ -19,6 +19,7 @@ from contextbias.llm import Question
 from contextbias.pipeline import Options, model_labels
 from contextbias.pipeline.derived import stale
 from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.specifications import CHOICES, Curve, specifications
 from contextbias.progress import Silent
 from contextbias.store import Study
 
@@ -197,3 +198,15 @@ def test_labels_without_a_model_say_so(study: Path, model: FakeModel) -> None:
     (study / "study.toml").write_text(text[:start] + 'mapping = "table"\n' + text[end:])
     run(study, "canonicalise")
     assert_refused(call("labels", str(study), "--model"), "no language model took part")
+
+
+def test_the_curve_has_the_offline_groups_too(study: Path, model: FakeModel) -> None:
+    run(study, "canonicalise", "measure")
+    with Study.open(study) as opened:
+        rows = specifications([opened], Curve())
+    assert set(rows["mapping"]) == {"study", "offline groups"}
+    assert set(rows.filter("main")["mapping"]) == {"study"}
+    by = {name: rows.filter(mapping=name).sort(CHOICES) for name in ("study", "offline groups")}
+    assert by["study"].height == by["offline groups"].height
+    # Scrubs and overalls are one label in the one, and two in the other.
+    assert by["study"]["point"].to_list() != by["offline groups"]["point"].to_list()

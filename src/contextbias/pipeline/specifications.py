@@ -18,16 +18,20 @@ from contextbias.pipeline.derived import prompts_frame
 from contextbias.pipeline.selection import Wanted
 from contextbias.progress import Progress, Silent
 from contextbias.schema import CODEBOOK_VERSION, COHORTS, DIMENSIONS
-from contextbias.store import Study
+from contextbias.store import MAPPING_FILE, Study
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from contextbias.canonicalise import LabelMapping
     from contextbias.measure.rows import Settings
     from contextbias.measure.specifications import Quantity
 
 STUDY_MAPPING = "study"
 """Name of the mapping that made the study's attributes."""
+
+OFFLINE_MAPPING = "offline groups"
+"""Name of the same mapping without the language model that took part in it."""
 
 COLUMNS = (
     "study", "bank", "reader", "mapping", "people", "unknown", "preset", "prompted", "labels",
@@ -217,10 +221,15 @@ def _attributes(wanted: Wanted, curve: Curve) -> Iterator[tuple[str, pl.DataFram
         seen = "has no attributes" if own is None else "has attributes that were changed"
         raise InputError(f"{study.root} {seen}", "run the canonicalise stage first")
     yield STUDY_MAPPING, own
-    if not curve.mappings:
+    offline = _offline_mapping(study)
+    if offline is None and not curve.mappings:
         return
     images = wanted.images()
     readings = wanted.readings(images)
+    if offline is not None:
+        curve.progress.say("labels without the language model")
+        rows = list(wanted.reader_rows.values())
+        yield OFFLINE_MAPPING, to_attributes(images, readings, rows, offline)
     for path in curve.mappings:
         try:
             mapping = LabelMapping.from_json(path.read_bytes(), where=str(path))
@@ -228,6 +237,16 @@ def _attributes(wanted: Wanted, curve: Curve) -> Iterator[tuple[str, pl.DataFram
             raise unreadable(path, error) from None
         curve.progress.say(f"labels by {path.name}")
         yield path.name, to_attributes(images, readings, list(wanted.reader_rows.values()), mapping)
+
+
+def _offline_mapping(study: Study) -> LabelMapping | None:
+    """The labels without the language model, where one took part; else None."""
+    from contextbias.canonicalise import LabelMapping
+    from contextbias.canonicalise.llm import offline_labels
+
+    data = study.mapping()
+    mapping = None if data is None else LabelMapping.from_json(data, where=MAPPING_FILE)
+    return offline_labels(mapping) if mapping is not None and mapping.decisions else None
 
 
 def _counted(
