@@ -298,7 +298,7 @@ def test_duplicates_are_marked_and_told(study: Any) -> None:
         assert pipeline.status(opened)["duplicates"] == 2
     assert "2 images with the pixels" in run(root)[1]
     said = CliRunner().invoke(app, ["status", str(root)]).stdout
-    assert "2 with the pixels of another one by the same generator" in said
+    assert "2 have the pixels of another one by the same generator" in said
 
 
 def test_what_is_no_picture_is_an_error(study: Any) -> None:

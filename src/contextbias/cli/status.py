@@ -35,11 +35,11 @@ def _lines(state: dict[str, Any]) -> list[str]:
         wanted = counts.pop("wanted")
         there = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "none yet"
         lines.append(f"{name:<12}{there}; {wanted:,} wanted")
-    if state["duplicates"]:
-        lines.append(
-            f"            {state['duplicates']:,} with the pixels of another one by the same "
-            "generator"
-        )
+        if name == "images" and state["duplicates"]:
+            lines.append(
+                f"            {state['duplicates']:,} have the pixels of another one by the same "
+                "generator"
+            )
     if state["counted_prompts"]:
         lines.append(f"counts      of {state['counted_prompts']:,} prompts, without images")
     for key, what in (("kept_but_not_used", "images"), ("readings_kept_but_not_used", "readings")):
