@@ -22,7 +22,7 @@ from contextbias.annotate.exchange import (
 from contextbias.annotation_tables import IMAGE, SET, AnswerRow, LabelRow
 from contextbias.errors import InputError
 from contextbias.people import Annotations
-from contextbias.pipeline.annotation import image_files, simulate_people
+from contextbias.pipeline.annotation import picture_finder, simulate_people
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_label_studio_sees_no_role_and_no_condition(answered: tuple[Path, Path])
     with answering(folder) as study:
         text = json.dumps([task["data"] for task in to_label_studio(study.book, "http://x/")])
         shown = {image for item in study.items.values() for image in item.image_ids}
-        assert write_pictures(study.book, image_files(folder), folder / "out") == len(shown)
+        assert write_pictures(study.book, picture_finder(folder), folder / "out") == len(shown)
     assert "nurse" not in text
     assert "CA-" not in text
     assert '"http://x/' in text

@@ -16,9 +16,13 @@ from tests.annotate.made import answering, tokens
 from contextbias.annotate.answering import Answering
 from contextbias.annotate.web import Site
 from contextbias.errors import StudyError
-from contextbias.pipeline.annotation import image_files
+from contextbias.pipeline.annotation import picture_finder
 
 BASE = "http://localhost:8765"
+
+
+def nothing(_: str) -> None:
+    """There is no picture."""
 
 
 class Client:
@@ -60,7 +64,7 @@ def study(folder: Path, links: dict[str, str]) -> Iterator[Answering]:
 
 @pytest.fixture
 def site(study: Answering, folder: Path) -> Site:
-    return Site(study, image_files(folder), hosts=("localhost", "127.0.0.1"))
+    return Site(study, picture_finder(folder), hosts=("localhost", "127.0.0.1"))
 
 
 def signed_in(site: Site, token: str, agreed: bool = True) -> Client:
@@ -112,7 +116,7 @@ def test_the_secret_leaves_the_address_and_the_cookie_is_closed(
 
 
 def test_the_cookie_is_secure_where_the_address_is(study: Answering, links: dict[str, str]) -> None:
-    site = Site(study, {}, hosts=("localhost",), public_url="https://study.example.org")
+    site = Site(study, nothing, hosts=("localhost",), public_url="https://study.example.org")
     assert "secure" in Client(site).get(f"/a/{links['a1']}").headers["set-cookie"].lower()
 
 
@@ -153,7 +157,7 @@ def test_the_role_is_shown_where_the_configuration_says_so(folder: Path, tmp_pat
     rewrite(folder, "images = 5", 'images = 5\nrole_shown_for = ["items"]')
     link = tokens(folder, 1)["a1"]
     with answering(folder) as study:
-        client = signed_in(Site(study, {}), link)
+        client = signed_in(Site(study, nothing), link)
         questions = {q["dimension"]: q for q in data_of(client.get("/item/0").text)["questions"]}
     assert questions["items"]["text"].startswith("Role: nurse. ")
     assert "nurse" not in questions["mood"]["text"]
@@ -178,7 +182,9 @@ def test_pictures_are_pixels_and_only_one_s_own(
 
 def test_a_picture_that_is_gone_is_404(site: Site, study: Answering, links: dict[str, str]) -> None:
     client = signed_in(site, links["a1"])
-    site._paths[study.tasks("a1")[0].images[0]].unlink()
+    path = picture_finder(study.book.root)(study.tasks("a1")[0].images[0])
+    assert path is not None
+    path.unlink()
     assert client.get("/picture/0/0/small").status_code == 404
 
 
@@ -426,7 +432,7 @@ def test_a_pseudonym_is_shown_as_text(folder: Path) -> None:
     (folder / "consent.txt").write_text("First <script>alert(1)</script>.\n\nSecond & last.")
     link = tokens(folder, 1)["a1"]
     with answering(folder) as study:
-        page = signed_in(Site(study, {}), link, agreed=False).get("/").text
+        page = signed_in(Site(study, nothing), link, agreed=False).get("/").text
     assert "<p>First &lt;script&gt;" in page
     assert "<p>Second &amp; last.</p>" in page
     assert "&lt;b&gt;ann" in page

@@ -10,6 +10,7 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 from contextbias.annotate.invitation import (
@@ -32,6 +33,9 @@ from contextbias.config import AnnotateSection
 from contextbias.errors import InputError
 from contextbias.people import Annotations
 from contextbias.people.annotations import now
+
+_PACE_KNOWN = 20
+# Answers after which the time that is left is told from an annotator's own.
 
 LONGEST_SECONDS = 3600.0
 """Longer times on a question are cut to this: the page was left open."""
@@ -202,7 +206,9 @@ class Answering:
         """How far an annotator is."""
         total = len(self.tasks(annotator)) * len(self.questions)
         done = sum(self.book.answered(annotator).values())
-        seconds = (total - done) * self.section.seconds_per_answer
+        pace = self.book.pace(annotator)
+        each = median(pace) if len(pace) >= _PACE_KNOWN else self.section.seconds_per_answer
+        seconds = (total - done) * each
         return Progress(done, total, -(-int(seconds) // 60))
 
     # ---- answers

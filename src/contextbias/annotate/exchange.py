@@ -20,7 +20,7 @@ from xml.sax.saxutils import quoteattr
 
 from contextbias.annotate.answering import Answering, Given
 from contextbias.annotate.invitation import IMPORTED
-from contextbias.annotate.pictures import SIZES, encoded
+from contextbias.annotate.pictures import SIZES, FindPicture, encoded
 from contextbias.annotate.questions import Question, question
 from contextbias.annotation_tables import (
     SET,
@@ -96,7 +96,7 @@ def picture_name(image: str) -> str:
     return f"{image}.webp"
 
 
-def write_pictures(book: Annotations, paths: Mapping[str, Path], folder: Path) -> int:
+def write_pictures(book: Annotations, find: FindPicture, folder: Path) -> int:
     """Write every picture of an item, pixels alone, under its id; returns how many.
 
     Raises:
@@ -104,7 +104,8 @@ def write_pictures(book: Annotations, paths: Mapping[str, Path], folder: Path) -
     """
     shown = sorted({image for item in book.items() for image in item.image_ids})
     for image in shown:
-        data = encoded(paths[image], SIZES["large"]) if image in paths else None
+        path = find(image)
+        data = None if path is None else encoded(path, SIZES["large"])
         if data is None:
             raise InputError(f"the picture {image} cannot be read", "put its file back")
         write_atomic(folder / picture_name(image), data)

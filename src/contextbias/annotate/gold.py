@@ -24,16 +24,13 @@ from contextbias.annotate.sampling import Cells, cells_of, item_id
 from contextbias.annotation_tables import GOLD, IMAGE, SET, TRAINING, AnnotationItemRow
 from contextbias.config import AnnotateSection
 from contextbias.errors import InputError, nearest
-from contextbias.files import unreadable
+from contextbias.files import TRUTH_SUFFIX, StudyFiles, unreadable
 from contextbias.people.annotations import now
 from contextbias.schema import DIMENSIONS, EMPTY
 from contextbias.tables import EMPTY_LIST, ImageRow
 
 PLANTED = "planted"
 """Value of ``annotate.gold``: take the truth of simulated generators."""
-
-TRUTH_SUFFIX = ".truth.json"
-"""End of the file beside an image that holds what was planted there."""
 
 _USES = (GOLD, TRAINING)
 _REASONS = {UNKNOWN, NO_PERSON, NOT_APPLICABLE, EMPTY_LIST}
@@ -78,13 +75,14 @@ def answers_in(record: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def planted_answers(images: Iterable[ImageRow], root: Path) -> KnownAnswers:
+def planted_answers(images: Iterable[ImageRow], files: StudyFiles) -> KnownAnswers:
     """What simulated generators planted in these images; real images have nothing of the kind."""
     found = {}
     for image in images:
         if image.path is not None:
-            truth = (root / image.path).with_suffix(TRUTH_SUFFIX)
+            truth = files.path(image.path).with_suffix(TRUTH_SUFFIX)
             try:
+                truth = files.fetched(image.path).with_suffix(TRUTH_SUFFIX)
                 found[image.image_id] = answers_in(json.loads(truth.read_text("utf-8")))
             except FileNotFoundError:
                 continue

@@ -28,7 +28,7 @@ from contextbias.annotate.sampling import cells_of, draw
 from contextbias.annotation_tables import AnnotationPlanRow, AnnotatorRow
 from contextbias.config import AnnotateSection, StudyConfig
 from contextbias.errors import InputError
-from contextbias.files import unreadable
+from contextbias.files import StudyFiles, unreadable
 from contextbias.ids import bytes_sha256, content_hash
 from contextbias.people import Annotations
 from contextbias.people.annotations import now
@@ -52,7 +52,7 @@ class Invited:
 
 
 def declare(
-    book: Annotations, config: StudyConfig, images: Sequence[ImageRow]
+    book: Annotations, config: StudyConfig, images: Sequence[ImageRow], files: StudyFiles
 ) -> AnnotationPlanRow:
     """Make the plan and its items, unless there is one; returns the plan in force.
 
@@ -60,6 +60,7 @@ def declare(
         book: Open for writing.
         config: The study's.
         images: Images that can be shown: they exist and can be read.
+        files: Where they are.
 
     Raises:
         InputError: There is nothing to draw from, or a file that study.toml names cannot be used.
@@ -78,7 +79,7 @@ def declare(
     if not sample:
         raise InputError("no item was drawn", "raise annotate.sets or annotate.images")
     taken = {image for item in sample for image in item.image_ids}
-    known = _known_answers(book.root, section, images)
+    known = _known_answers(files, section, images)
     gold = known_items(known, images, taken, section, seed, plan.plan)
     if section.gold is not None and not gold:
         raise InputError(
@@ -233,13 +234,13 @@ def consent_hash(plan: AnnotationPlanRow) -> str:
 
 
 def _known_answers(
-    root: Path, section: AnnotateSection, images: Sequence[ImageRow]
+    files: StudyFiles, section: AnnotateSection, images: Sequence[ImageRow]
 ) -> KnownAnswers:
     if section.gold is None:
         return KnownAnswers({})
     if section.gold != PLANTED:
-        return read_answers(root / section.gold, images)
-    known = planted_answers(images, root)
+        return read_answers(files.root / section.gold, images)
+    known = planted_answers(images, files)
     if not known.by_image:
         raise InputError(
             'annotate.gold = "planted", but nothing is planted in real images',

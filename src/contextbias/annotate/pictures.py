@@ -9,9 +9,13 @@ from __future__ import annotations
 import io
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image, ImageOps
+
+FindPicture = Callable[[str], Path | None]
+"""Image id -> its file, which is fetched if it is kept elsewhere; None when there is none."""
 
 SIZES = {"small": 512, "large": 1600}
 """Name -> longest side in pixels."""
@@ -24,28 +28,31 @@ class Pictures:
     """WebP bytes of image files.
 
     Args:
+        find: Where an image's file is.
         budget: Bytes to keep in memory; the longest unused go first.
     """
 
-    def __init__(self, budget: int = 256 << 20) -> None:
+    def __init__(self, find: FindPicture, budget: int = 256 << 20) -> None:
+        self._find = find
         self._budget = budget
         self._held = 0
-        self._kept: OrderedDict[tuple[Path, str], bytes] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, path: Path, size: str) -> bytes | None:
+    def get(self, image: str, size: str) -> bytes | None:
         """The picture at a size of `SIZES`; None when the file cannot be read. Thread-safe."""
-        key = (path, size)
+        key = (image, size)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        data = encoded(path, SIZES[size])
+        path = self._find(image)
+        data = None if path is None else encoded(path, SIZES[size])
         if data is not None:
             self._keep(key, data)
         return data
 
-    def _keep(self, key: tuple[Path, str], data: bytes) -> None:
+    def _keep(self, key: tuple[str, str], data: bytes) -> None:
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = data

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from contextbias.annotate.answering import Answering
+from contextbias.annotate.pictures import FindPicture
 from contextbias.errors import InputError, MissingPart
 
 
 def serve(
     answering: Answering,
-    paths: Mapping[str, Path],
+    find: FindPicture,
     *,
     host: str,
     port: int,
@@ -25,7 +25,7 @@ def serve(
 
     Args:
         answering: The study.
-        paths: Image id -> file.
+        find: Image id -> file.
         host: Address to listen on.
         port: 0 for a free one.
         allow_remote: Whether `host` may be one that other machines reach.
@@ -59,7 +59,7 @@ def serve(
     listening = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = public or f"http://{shown}:{listening.getsockname()[1]}"
-    site = Site(answering, paths, hosts=tuple(names), public_url=public)
+    site = Site(answering, find, hosts=tuple(names), public_url=public)
     config = uvicorn.Config(
         site.app,
         log_level="warning",

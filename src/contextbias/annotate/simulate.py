@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from contextbias.annotate.answering import Answering, Given, Task
@@ -25,6 +24,7 @@ from contextbias.annotate.gold import known_about, planted_answers
 from contextbias.annotate.invitation import SIMULATED, invite
 from contextbias.annotation_tables import SET, AnswerRow
 from contextbias.errors import InputError
+from contextbias.files import StudyFiles
 from contextbias.schema import EMPTY
 from contextbias.tables import ImageRow
 
@@ -38,7 +38,7 @@ _MEDIAN_SECONDS = 6.0
 
 
 def simulate(
-    answering: Answering, images: Sequence[ImageRow], root: Path, number: int
+    answering: Answering, images: Sequence[ImageRow], files: StudyFiles, number: int
 ) -> dict[str, int]:
     """Invite simulated annotators and let them answer everything that they are asked.
 
@@ -48,7 +48,7 @@ def simulate(
     Args:
         answering: The study.
         images: Its images.
-        root: Its folder.
+        files: Where they are.
         number: How many simulated annotators there shall be.
 
     Returns:
@@ -64,7 +64,7 @@ def simulate(
         answering.refresh()
         there += names
     shown = {i for name in there for task in answering.tasks(name) for i in task.item.image_ids}
-    known = planted_answers([i for i in images if i.image_id in shown], root)
+    known = planted_answers([i for i in images if i.image_id in shown], files)
     lacking = shown - set(known.by_image)
     if lacking:
         raise InputError(

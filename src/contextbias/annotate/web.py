@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,7 +33,7 @@ from contextbias.annotate.answering import Answering, InvalidAnswer, Task
 from contextbias.annotate.forms import form_of, given_of, script_data
 from contextbias.annotate.gate import Gate
 from contextbias.annotate.invitation import Invited, invite, new_link, revoke, token_hash
-from contextbias.annotate.pictures import SIZES, Pictures
+from contextbias.annotate.pictures import SIZES, FindPicture, Pictures
 from contextbias.annotate.questions import question, words
 from contextbias.errors import ContextBiasError, InputError
 from contextbias.schema import dimensions_of
@@ -56,7 +55,7 @@ class Site:
 
     Args:
         answering: The study.
-        paths: Image id -> file.
+        find: Image id -> file.
         hosts: Host names under which the server is known; empty for any.
         public_url: Address of the server as annotators see it, without a slash at the end.
     """
@@ -64,7 +63,7 @@ class Site:
     def __init__(
         self,
         answering: Answering,
-        paths: Mapping[str, Path],
+        find: FindPicture,
         *,
         hosts: tuple[str, ...] = (),
         public_url: str = "",
@@ -73,8 +72,7 @@ class Site:
         self.public_url = public_url
         self.admin_token = secrets.token_urlsafe(24)
         self._admin_hash = token_hash(self.admin_token)
-        self._paths = paths
-        self._pictures = Pictures()
+        self._pictures = Pictures(find)
         self._secure = public_url.startswith("https:")
         self._pages = Environment(
             loader=PackageLoader("contextbias.annotate"),
@@ -241,8 +239,7 @@ class Site:
         place, size = request.path_params["place"], request.path_params["size"]
         if not (0 <= place < len(task.images)) or size not in SIZES:
             raise HTTPException(404, "There is no such picture.")
-        path = self._paths.get(task.images[place])
-        data = None if path is None else await run_in_threadpool(self._pictures.get, path, size)
+        data = await run_in_threadpool(self._pictures.get, task.images[place], size)
         if data is None:
             raise HTTPException(404, "The picture cannot be read.")
         keep = {"cache-control": "private, max-age=86400"}

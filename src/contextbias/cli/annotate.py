@@ -108,12 +108,12 @@ def serve(
         typer.echo(f"Administrator, until the server stops: {admin}")
         sys.stdout.flush()
 
-    from contextbias.pipeline.annotation import image_files
+    from contextbias.pipeline.annotation import picture_finder
 
     with _answering(study) as answering:
         serve_until_stopped(
             answering,
-            image_files(study),
+            picture_finder(study),
             host=host,
             port=port,
             allow_remote=allow_remote,
@@ -305,10 +305,10 @@ def _exported(study: Path, to: Form, *, versions: bool, interface: str | None, p
 
 def _write_pictures(study: Path, folder: Path) -> None:
     from contextbias.annotate.exchange import write_pictures
-    from contextbias.pipeline.annotation import image_files
+    from contextbias.pipeline.annotation import picture_finder
 
     with _answering(study, writing=False) as answering:
-        number = write_pictures(answering.book, image_files(study), folder)
+        number = write_pictures(answering.book, picture_finder(study), folder)
     typer.echo(f"{number:,} pictures in {folder}", err=True)
 
 

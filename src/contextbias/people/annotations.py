@@ -214,6 +214,14 @@ class Annotations:
         )
         return {(item, repeat): number for item, repeat, number in found}
 
+    def pace(self, annotator: str, latest: int = 60) -> list[float]:
+        """Seconds of an annotator's latest answers, the newest first."""
+        found = self._database.select(
+            "SELECT seconds FROM answers WHERE annotator = ? ORDER BY created_at DESC LIMIT ?",
+            (annotator, latest),
+        )
+        return [float(seconds) for (seconds,) in found]
+
     def events(self) -> list[AnnotationEventRow]:
         """What happened, in order."""
         return self._database.rows(

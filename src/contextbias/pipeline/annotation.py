@@ -7,8 +7,10 @@ from pathlib import Path
 
 from contextbias.annotate.answering import Answering
 from contextbias.annotate.invitation import Invited, declare, differs, invite
+from contextbias.annotate.pictures import FindPicture
 from contextbias.annotate.simulate import simulate
 from contextbias.annotation_tables import AnnotationPlanRow
+from contextbias.errors import InputError
 from contextbias.people import Annotations
 from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.store import Study
@@ -22,13 +24,23 @@ def showable(study: Study) -> list[ImageRow]:
     return sorted(found, key=lambda image: image.image_id)
 
 
-def image_files(root: Path) -> dict[str, Path]:
-    """Image id -> file, of every image that was ever made or taken in.
+def picture_finder(root: Path) -> FindPicture:
+    """Image id -> file, of every image that was ever made or taken in; None where there is none.
 
-    What was drawn for people stays in the study of people, whatever study.toml says now.
+    What was drawn for people stays in the study of people, whatever study.toml says now. A file
+    that is kept at a URL is fetched when it is asked for.
     """
     with Study.open(root) as study:
-        return {i.image_id: study.root / i.path for i in study.images() if i.path is not None}
+        paths = {i.image_id: i.path for i in study.images() if i.path is not None}
+        files = study.files
+
+    def find(image: str) -> Path | None:
+        try:
+            return files.fetched(paths[image])
+        except (KeyError, FileNotFoundError, InputError):
+            return None
+
+    return find
 
 
 def invite_people(root: Path, names: Sequence[str] | int) -> tuple[list[Invited], list[str]]:
@@ -55,9 +67,11 @@ def simulate_people(root: Path, number: int) -> dict[str, int]:
     """
     with Study.open(root) as study, Annotations.open(root, writing=True) as book:
         _declared(study, book)
-        return simulate(Answering(book), study.images(), study.root, number)
+        return simulate(Answering(book), study.images(), study.files, number)
 
 
 def _declared(study: Study, book: Annotations) -> AnnotationPlanRow:
     there = book.plan()
-    return there if there is not None else declare(book, study.config, showable(study))
+    if there is not None:
+        return there
+    return declare(book, study.config, showable(study), study.files)
