@@ -100,8 +100,8 @@ def load_language_file(path: Path) -> Language:
     for key in ("name", "articles", "prepositions"):
         if not table.get(key):
             raise BankError(f"{path} has no {key}", "see data/languages/en.toml of this package")
-    words = dict.fromkeys(_PURPOSES, ()) | table.get("words", {})
     try:
+        words = dict.fromkeys(_PURPOSES, ()) | table.get("words", {})
         return _language(path.stem, {"prepositions_of": {}, **table, "words": words})
     except (TypeError, AttributeError, ValueError):
         raise BankError(
