@@ -88,3 +88,20 @@ def test_silence(capsys: pytest.CaptureFixture[str]) -> None:
         silent.advance(1, 0)
         silent.say("nothing")
     assert capsys.readouterr() == ("", "")
+
+
+def test_words_beside_the_counts(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines()
+    with shown(lines, "extract", 100, "readings"):
+        clock[0] += 11.0
+        lines.note("16 in flight, 0.42 USD spent, 1.90 projected")
+        lines.advance(40, 1)
+        clock[0] += 9.0
+        lines.note("0 in flight, 0.90 USD spent")
+    with shown(lines, "measure", 1, "sections"):
+        pass
+    assert capsys.readouterr().err.splitlines() == [
+        "extract: 0 of 100 readings, 0.0 a second, 16 in flight, 0.42 USD spent, 1.90 projected",
+        "extract: 40 of 100 readings, 1 failed, 2.0 a second, 0 in flight, 0.90 USD spent",
+        "measure: 0 of 1 sections, 0.0 a second",
+    ]

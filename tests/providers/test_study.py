@@ -1,0 +1,206 @@
+"""A study whose reader uses the Batch API, or has a budget: through the program and the store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.extract.openai.truthful import TruthfulModel
+from tests.provider import Batches, FakeProvider
+
+from contextbias import pipeline
+from contextbias.errors import Incomplete
+from contextbias.pipeline import Options
+from contextbias.progress import Silent
+from contextbias.providers import Usage, outstanding, price, sum_usage
+from contextbias.store import Study
+
+TEXT = """
+[study]
+images_per_prompt = 1
+[bench]
+roles = ["nurse"]
+[[generators]]
+name = "g"
+backend = "simulated"
+options = {{ size = 128 }}
+[[readers]]
+name = "seer"
+backend = "openai"
+options = {{ model = "gpt-5-mini", base_url = "{url}", size = 128, batch_poll = 0.05{more} }}
+[run]
+workers = 1
+"""
+
+IMAGES = 18
+PRICE = price("gpt-5-mini")
+assert PRICE is not None
+
+
+class Told(Silent):
+    """A progress that remembers words and lines."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def note(self, words: str) -> None:
+        self.words.append(words)
+
+    def say(self, message: str) -> None:
+        self.words.append(message)
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[FakeProvider]:
+    answer = TruthfulModel(tmp_path / "s/images", 128)
+    odd = Batches(duplicate=0.2, expire=0.5)
+    with FakeProvider(answer=answer, batches=odd).running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with its pictures, not read yet; copied for each test."""
+    root = tmp_path_factory.mktemp("drawn") / "s"
+    text = TEXT.format(url="http://127.0.0.1:9/v1", more="")
+    with Study.create(root, text) as made:
+        pipeline.run(made, ("bench", "generate"), Options())
+    return root
+
+
+@pytest.fixture
+def make(tmp_path: Path, provider: FakeProvider, drawn: Path) -> Callable[..., Path]:
+    """Makes the study of a test, or changes its options."""
+
+    def study(more: str = "") -> Path:
+        root = tmp_path / "s"
+        if not root.exists():
+            shutil.copytree(drawn, root)
+        (root / "study.toml").write_text(TEXT.format(url=provider.base_url, more=more))
+        return root
+
+    return study
+
+
+def read(root: Path, **options: Any) -> None:
+    with Study.open(root, writing=True) as study:
+        pipeline.run(study, ("extract",), Options(**options))
+
+
+def readings(root: Path) -> list[Any]:
+    with Study.open(root) as study:
+        return study.readings()
+
+
+def paid_once(provider: FakeProvider) -> bool:
+    """Every picture once; the self-test, which has no picture, once."""
+    return set(Counter(entry.key for entry in provider.billed()).values()) == {1}
+
+
+def test_a_study_is_read_by_batches(make: Callable[..., Path], provider: FakeProvider) -> None:
+    root, told = make(), Told()
+    read(root, batch=True, progress=told)
+    rows = readings(root)
+    assert len(rows) == IMAGES
+    assert {row.status for row in rows} == {"ok"}
+    assert all(row.raw["usage"]["batch"] for row in rows)
+    assert len(provider.batches.made) == 2  # the second for what expired
+    assert paid_once(provider)
+    assert outstanding(root) == 0
+    assert provider.batches.files == {}
+    assert any("18 in 1 batch" in words for words in told.words)
+
+
+def test_the_option_does_what_the_word_does(
+    make: Callable[..., Path], provider: FakeProvider
+) -> None:
+    root = make(", batch = true")
+    read(root)
+    assert len(readings(root)) == IMAGES
+    assert provider.batches.made
+
+
+def test_batches_are_left_with_the_provider_and_collected_later(
+    make: Callable[..., Path], provider: FakeProvider
+) -> None:
+    root = make()
+    provider.batches.polls = 10**6
+    code = "from contextbias.cli.main import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "extract", str(root), "--batch"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENAI_API_KEY": "test-key"},
+    )
+    while not provider.batches.made:
+        assert process.poll() is None
+        time.sleep(0.01)
+    while outstanding(root) < IMAGES:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130, said
+    assert "run the same command again to go on" in said
+    assert "18 in 1 batch (Ctrl-C: collect them later)" in said
+    assert readings(root) == []
+    # Without --batch they would be paid for twice.
+    with pytest.raises(Incomplete, match=r"18 of what 'seer' is to be asked is in batches"):
+        read(root)
+    provider.batches.polls = 0
+    read(root, batch=True)
+    assert len(readings(root)) == IMAGES
+    assert paid_once(provider)
+
+
+def test_a_reader_without_batches_says_so(tmp_path: Path) -> None:
+    text = TEXT.format(url="http://127.0.0.1:9/v1", more="")
+    start, end = text.index("[[readers]]"), text.index("[run]")
+    simulated = '[[readers]]\nname = "seer"\nbackend = "simulated"\n'
+    told = Told()
+    with Study.create(tmp_path / "s", text[:start] + simulated + text[end:]) as study:
+        pipeline.run(
+            study, ("bench", "generate", "extract"), Options(limit=1, batch=True, progress=told)
+        )
+        assert len(study.readings()) == 1
+    assert told.words == ["seer has no Batch API: it reads one by one"]
+
+
+def test_a_budget_holds_over_all_runs(make: Callable[..., Path], provider: FakeProvider) -> None:
+    root = make()
+    read(root, limit=3)
+    each = spent(root) / 3
+    make(f", budget = {8.5 * each:.6f}")
+    for _ in range(2):
+        with pytest.raises(Incomplete, match="has no room for another request"):
+            read(root)
+    stored = len(readings(root))
+    assert 3 < stored < IMAGES
+    assert spent(root) <= 8.5 * each
+    make(", budget = 100")
+    read(root, batch=True)
+    assert len(readings(root)) == IMAGES
+    assert paid_once(provider)
+    with Study.open(root) as study:
+        usage, batch_usage = sum_usage(study.usage("readings", "seer"))
+    assert usage.output + batch_usage.output == provider.total("output")
+    assert batch_usage.output == sum(
+        entry.usage["output"] for entry in provider.billed() if entry.usage and entry.batch
+    )
+
+
+def spent(root: Path) -> float:
+    with Study.open(root) as study:
+        usage, batch_usage = sum_usage(study.usage("readings", "seer"))
+    assert batch_usage == Usage()
+    assert PRICE is not None
+    return PRICE.of(usage)
