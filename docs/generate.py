@@ -21,6 +21,8 @@ from contextbias.cli.main import app
 from contextbias.config import StudyConfig
 from contextbias.extract.local.reader import LocalReaderOptions
 from contextbias.extract.simulated import SimulatedReaderOptions
+from contextbias.generate.command import CommandOptions
+from contextbias.generate.openai_images import OpenAIImagesOptions
 from contextbias.generate.simulated import SimulatedOptions
 from contextbias.schema import CODEBOOK_VERSION, COHORTS, dimensions_of
 
@@ -145,6 +147,8 @@ def config_page() -> Iterator[str]:
             yield from _section(heading, sections[name])
     backends = (
         ("Options of the generator `simulated`", SimulatedOptions),
+        ("Options of the generator `command`", CommandOptions),
+        ("Options of the generator `openai_images`", OpenAIImagesOptions),
         ("Options of the reader `simulated`", SimulatedReaderOptions),
         ("Options of the reader `local`", LocalReaderOptions),
     )
@@ -305,7 +309,10 @@ def errors_page() -> Iterator[str]:
         ("0", "Done. Refusals and unknowns are data."),
         ("1", "A gate or a check failed."),
         ("2", "The call, the configuration or the input as a whole is wrong."),
-        ("3", "Finished, but some items failed (corrupt, blank, blocked, errors); they are listed."),
+        (
+            "3",
+            "Finished, but some items failed (corrupt, blank, blocked, errors); they are listed.",
+        ),
         ("130", "Interrupted. What was finished is kept; run the same command again to go on."),
     )
     yield from _table(("Exit code", "Meaning"), codes)

@@ -17,8 +17,9 @@ from contextbias.engines import Engine, Task, run_batches
 from contextbias.errors import Incomplete
 from contextbias.files import StudyFiles, row_of
 from contextbias.progress import Progress, shown
-from contextbias.tables import OK
+from contextbias.tables import BLANK, OK
 
+_USELESS = ("error", BLANK)
 _HOPELESS = 20
 # When this many items, from the first on, have failed with an error, the others would as well.
 
@@ -105,7 +106,8 @@ def work_off(
         progress: Is told about every batch.
 
     Raises:
-        Incomplete: The first items all ended in an error: the cause is not in the items.
+        Incomplete: The first items all ended in an error, or are all blank: the cause is not in
+            the items.
     """
     done = failed = errors = 0
     if not worklist.items:
@@ -120,7 +122,7 @@ def work_off(
             bad = sum(item.row.status != OK for item in kept)
             done, failed = done + len(kept), failed + bad
             progress.advance(len(kept), bad)
-            errors += sum(item.row.status == "error" for item in kept)
+            errors += sum(item.row.status in _USELESS for item in kept)
             if errors == done and done >= _HOPELESS:
                 raise _hopeless(worklist, done, kept[-1].row.reason)
     return Outcome(done, failed)

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from contextbias import pipeline
 from contextbias.cli.main import app
+from contextbias.errors import Incomplete
 from contextbias.generate.duplicates import Duplicates, duplicates
 from contextbias.generate.protocol import Job, Made
 from contextbias.generate.quality import blemish, not_numbers, pixels_sha256
@@ -149,7 +150,8 @@ class Painter:
 
     def paint(self, job: Job) -> Any:
         noise = np.random.default_rng(job.seed).integers(0, 256, (16, 16, 3), np.uint8)
-        makes = self.options["makes"] if job.condition == "CF" else "noise"
+        here = job.condition == "CF" or self.options.get("everywhere")
+        makes = self.options["makes"] if here else "noise"
         return {
             "noise": noise,
             "black": np.zeros_like(noise),
@@ -299,6 +301,15 @@ def test_duplicates_are_marked_and_told(study: Any) -> None:
     assert "2 images with the pixels" in run(root)[1]
     said = CliRunner().invoke(app, ["status", str(root)]).stdout
     assert "2 have the pixels of another one by the same generator" in said
+
+
+def test_a_generator_that_makes_nothing_but_black_is_stopped(study: Any) -> None:
+    root = study('{ makes = "black", everywhere = true }')
+    text = (root / "study.toml").read_text()
+    (root / "study.toml").write_text(text.replace("images_per_prompt = 1", "images_per_prompt = 2"))
+    with pytest.raises(Incomplete, match=r"the first 20 images of painter all failed \(black\)"):
+        run(root)
+    assert {i.status for i in images(root)} == {"blank"}
 
 
 def test_what_is_no_picture_is_an_error(study: Any) -> None:
