@@ -74,12 +74,14 @@ def _repeated(
 
 
 def _of(facts: pl.LazyFrame, reader: str) -> pl.DataFrame:
-    """What a reader said of each image and its most prominent person."""
+    """What a reader said of each image and its most prominent person.
+
+    A file that stands under several prompts has its facts as often; they count once.
+    """
     return (
         facts.filter(pl.col("reader") == reader, pl.col("person").fill_null(0) == 0)
         .filter(~pl.col("missing_reason").fill_null("").is_in(_NOT_ASKED))
         .select(pl.col(name).cast(pl.String) for name in _COLUMNS)
-        .unique()  # a file can stand under several prompts
         .collect()
     )
 
