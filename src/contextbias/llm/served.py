@@ -78,7 +78,7 @@ class ServedModel:
     ) -> None:
         if "model" not in options:
             raise ConfigError(f"{where} names no model", 'write model = "gpt-5-mini", for one')
-        self.options = ServedOptions.parse(dict(options), backend=where)
+        self.options = _parsed(options, where)
         self._spent = Usage.from_json(spent or {})
         request_fields(None, self.profile, self._params(1))  # refuses what the model refuses
         require_price(self.options.budget, self.price, self.options.model)
@@ -172,6 +172,15 @@ class ServedModel:
             spent=self.price.of(self._spent),
             expected=expected / max(1, len(questions)),
         )
+
+
+def _parsed(options: Mapping[str, Any], where: str) -> ServedOptions:
+    try:
+        return ServedOptions.parse(dict(options), backend=where)
+    except ConfigError as error:
+        problem = error.problem.replace(f"options of the {where} backend", where)
+        known = ", ".join(ServedOptions.model_fields)
+        raise ConfigError(problem, f"correct it (options: {known})") from None
 
 
 def _answer_of(reply: Reply) -> Answer:
