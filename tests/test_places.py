@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import subprocess
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from contextbias import files as module
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import StudyFiles, drop_receipts
 from contextbias.places import Remote, place_at
@@ -99,6 +101,27 @@ def test_a_machine_without_the_study_folder_reads_all_the_same(
         path = elsewhere.fetched("images/1.png")
         assert path.read_bytes() == b"one"
         assert not (tmp_path / "not-here").exists()
+
+
+def test_copies_of_a_process_that_was_killed_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("atexit.register", lambda *_, **__: None)
+    child = subprocess.Popen(["true"])
+    child.wait()
+    names = [
+        f"contextbias-copies-{child.pid}-x",
+        "contextbias-copies-1-x",
+        "contextbias-copies-a-b",
+    ]
+    for name in names:
+        (tmp_path / name).mkdir()
+    module._scratch.cache_clear()
+    mine = module._scratch()
+    module._scratch.cache_clear()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {*names[1:], mine.name}
 
 
 def test_a_mark_is_seen_where_the_place_is(files: StudyFiles, tmp_path: Path) -> None:

@@ -267,12 +267,28 @@ def drop_receipts(receipts: Iterable[Path | str]) -> None:
             remove(receipt)
 
 
+_COPIES = "contextbias-copies-"
+
+
 @cache
 def _scratch() -> Path:
-    """A folder for copies of images, until this process ends."""
-    folder = tempfile.mkdtemp(prefix="contextbias-")
+    """A folder for copies of images, until this process ends; those of killed ones are removed."""
+    for old in Path(tempfile.gettempdir()).glob(f"{_COPIES}*-*"):
+        if not _is_running(old.name.removeprefix(_COPIES).partition("-")[0]):
+            shutil.rmtree(old, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=f"{_COPIES}{os.getpid()}-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
+
+
+def _is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except (ValueError, OSError):  # not ours to judge
+        return True
+    return True
 
 
 def _receipt_name(table: str, key: str, attempt: int) -> str:

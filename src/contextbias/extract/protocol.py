@@ -41,7 +41,8 @@ class Reader(Protocol):
     """One method: a picture in, a raw reading out."""
 
     parallel: str
-    """``processes`` (heavy on the CPU), ``threads`` (waits or releases the lock) or ``none``."""
+    """``processes`` (heavy on the CPU), ``devices`` (heavy on a GPU), ``threads`` (waits or
+    releases the lock) or ``none``."""
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the answers, as JSON; its hash is part of every reading's id."""

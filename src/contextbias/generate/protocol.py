@@ -68,7 +68,8 @@ class Generator(Protocol):
     batch_size: int
     """How many jobs it likes to be given at a time."""
     parallel: str
-    """``processes`` (heavy on the CPU), ``threads`` (waits for something), ``none``, or ``stream``:
+    """``processes`` (heavy on the CPU), ``devices`` (heavy on a GPU: one process for each, in which
+    the backend sees that one alone), ``threads`` (waits for something), ``none``, or ``stream``:
     one instance in the driver is given all jobs at once, and looks after its own concurrency."""
 
     def settings(self) -> dict[str, Any]:

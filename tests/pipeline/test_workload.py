@@ -1,0 +1,74 @@
+"""What a plan says of workers, disk and notes of generators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextbias.cli.plan_text import plan_lines
+from contextbias.forecast import Forecast
+from contextbias.generate.simulated import SimulatedGenerator
+from contextbias.pipeline.planning import Assumptions, plan
+from contextbias.pipeline.sizes import Aims
+from contextbias.store import Study
+
+STUDY = """
+[study]
+images_per_prompt = 1
+[bench]
+roles = ["nurse"]
+[[generators]]
+name = "model"
+backend = "simulated"
+[run]
+workers = 3
+"""
+NOTES = (
+    "licence: accept it at https://example.org/licence",
+    "GPU memory: 34 GB expected, 80 GB there",
+)
+
+
+def planned(folder: Path, run: str = "") -> dict[str, Any]:
+    folder.mkdir()
+    (folder / "study.toml").write_text(STUDY + run)
+    with Study.open(folder) as study:
+        return plan(study, Aims(), Assumptions())
+
+
+@pytest.fixture
+def on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulated generator, as if it ran on GPUs of which there are four."""
+    forecast = Forecast(seconds=400.0, accelerator_seconds=400.0, size=10**9, notes=NOTES)
+    monkeypatch.setattr(SimulatedGenerator, "parallel", "devices")
+    monkeypatch.setattr(SimulatedGenerator, "plan", lambda self, jobs: forecast)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
+
+
+@pytest.mark.usefixtures("on_gpus")
+def test_workers_are_gpus(tmp_path: Path) -> None:
+    (section,) = planned(tmp_path / "all")["work"]["sections"]
+    assert (section["workers"], section["wall_seconds"]) == (4, 100.0)
+    (section,) = planned(tmp_path / "two", 'devices = ["1", "2"]\n')["work"]["sections"]
+    assert (section["workers"], section["wall_seconds"]) == (2, 200.0)
+
+
+@pytest.mark.usefixtures("on_gpus")
+def test_what_has_to_be_known_before_is_said_line_by_line(tmp_path: Path) -> None:
+    lines = list(plan_lines(planned(tmp_path / "study")))
+    for note in NOTES:
+        assert f"model: {note}" in lines
+    assert any(line.startswith("Disk: 1.0 GB are expected, ") for line in lines)
+    assert any("7 min of GPU time" in line for line in lines)
+
+
+@pytest.mark.usefixtures("on_gpus")
+def test_the_disk_is_that_of_the_images(tmp_path: Path) -> None:
+    there = planned(tmp_path / "a", 'images = "../shared/of/a"\n')["work"]["disk"]
+    assert there["expected"] == 10**9
+    assert there["free"] > 0
+    pytest.importorskip("fsspec")
+    away = planned(tmp_path / "b", 'images = "memory://b"\n')["work"]["disk"]
+    assert away["expected"] == 0
