@@ -40,6 +40,8 @@ def _lines(state: dict[str, Any]) -> list[str]:
                 f"            {state['duplicates']:,} have the pixels of another one by the same "
                 "generator"
             )
+    if state["further_readings"]:
+        lines.append(f"            {state['further_readings']:,} further readings of a sample")
     if state["counted_prompts"]:
         lines.append(f"counts      of {state['counted_prompts']:,} prompts, without images")
     for key, what in (("kept_but_not_used", "images"), ("readings_kept_but_not_used", "readings")):

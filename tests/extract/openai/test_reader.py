@@ -257,6 +257,8 @@ def test_a_budget_holds_over_runs(
         ({"model": "gpt-5-mini", "reasoning_effort": "huge"}, "minimal, low"),
         ({"model": "m", "budget": 5}, "price"),
         ({"model": "m", "max_tokens": 10}, "max_tokens"),
+        ({"model": "m", "extra": {"response_format": {}}}, "options of their own"),
+        ({"model": "m", "extra": {"stream": True}}, "'stream' is no further field"),
     ],
 )
 def test_bad_options_are_refused_when_the_reader_is_built(
@@ -306,6 +308,14 @@ def test_the_plan_is_calls_tokens_money_and_time() -> None:
     assert any("shut down on 2026-12-11" in note for note in plan.notes)
     smaller = OpenAIReader({"model": "gpt-5-mini", "size": 512}).plan(1000, (1328, 1328))
     assert smaller.tokens_in == plan.tokens_in - 1000 * (1659 - 415)
+
+
+def test_the_plan_of_batches_is_cheaper_and_says_how_long() -> None:
+    one = OpenAIReader({"model": "gpt-5-mini"}).plan(100, None)
+    many = OpenAIReader({"model": "gpt-5-mini", "batch": True}).plan(100, None)
+    assert one.money is not None
+    assert many.money == pytest.approx(one.money / 2)
+    assert any("24 hours" in note for note in many.notes)
 
 
 def test_an_unknown_model_has_no_price_and_says_so() -> None:

@@ -41,6 +41,8 @@ class Expected:
     """How fast requests may be sent."""
     size: int
     """Pixels of the longer side."""
+    batch: bool = False
+    """Whether requests go in batches, and are priced so."""
 
     def usage(self, pixels: tuple[int, int] | None) -> Usage:
         """Of one request about a picture of so many pixels, nothing cached."""
@@ -64,7 +66,7 @@ class Expected:
             calls=pictures,
             tokens_in=each.input * pictures,
             tokens_out=each.output * pictures,
-            money=None if self.price is None else self.price.of(each) * pictures,
+            money=None if self.price is None else self.price.of(each, batch=self.batch) * pictures,
             basis="guessed from the length of the texts, until 20 readings are there",
             notes=self._notes(pictures, each),
         )
@@ -74,7 +76,7 @@ class Expected:
     ) -> Forecast:
         """The same from what finished readings used: their ``raw`` and seconds, 1 or more.
 
-        Money is that of single requests, at today's prices, also where readings came in batches.
+        Money is at today's prices, of single requests or of batches as the options have it now.
         """
         used = [Usage.from_json(raw.get(USAGE, {})) for raw, _ in finished]
         count, total = len(finished), sum(used, Usage())
@@ -91,7 +93,7 @@ class Expected:
             calls=round(calls * share),
             tokens_in=round(total.input * share),
             tokens_out=round(total.output * share),
-            money=None if self.price is None else self.price.of(total) * share,
+            money=None if self.price is None else self.price.of(total, batch=self.batch) * share,
             basis=f"from {count:,} finished readings",
             notes=self._notes(pictures, each),
         )
@@ -124,7 +126,9 @@ class Expected:
             )
         else:
             notes.append(self.price.basis())
-            if self.profile.batch and self.price.batch != 1:
+            if self.batch:
+                notes.append("in batches, which take up to 24 hours each")
+            elif self.profile.batch and self.price.batch != 1:
                 batch = self.price.of(each, batch=True) * pictures
                 notes.append(f"with --batch {batch:,.2f} USD, and up to 24 hours a batch")
         if self.profile.images is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from contextbias.extract.vision.instructions import TEMPLATE_VERSION, Instructions, instructions
 from contextbias.extract.vision.pictures import Encoding
@@ -18,6 +18,13 @@ from contextbias.schema.strict import MOST_PEOPLE, SCHEMA_NAME
 
 Structured = Literal["auto", "json_schema", "json_object_schema", "json_object", "none"]
 """Ways of asking for JSON; see `providers.profiles.STRUCTURED`."""
+
+_OURS = frozenset(
+    ("model", "messages", "response_format", "max_tokens", "max_completion_tokens", "temperature",
+     "seed", "reasoning_effort", "stream", "n")
+)  # fmt: skip
+# What the reader sends itself, or cannot do with.
+_OF_THEIR_OWN = "fields of every request have options of their own, and an answer comes whole"
 
 
 class OpenAIReaderOptions(ConnectionOptions, PacingOptions, BudgetOptions, BatchOptions):
@@ -55,6 +62,15 @@ class OpenAIReaderOptions(ConnectionOptions, PacingOptions, BudgetOptions, Batch
     as missing (`truncated`), and is paid for."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Further fields of each request, as they are, for what a server knows beyond OpenAI's."""
+
+    @field_validator("extra")
+    @classmethod
+    def _not_of_ours(cls, value: dict[str, Any]) -> dict[str, Any]:
+        taken = sorted(_OURS & set(value))
+        if taken:
+            raise ValueError(f"{taken[0]!r} is no further field: {_OF_THEIR_OWN}")
+        return value
+
     repair: bool = True
     """Ask once more where an answer is off schema or contradicts itself; both are kept."""
     self_test: bool = True

@@ -193,7 +193,7 @@ class OpenAIReader:
         effort = self._options.reasoning_effort or self._profile.effort
         return Expected(
             self._profile, self._instructions, effort, self._price, self._pacing,
-            self._options.size,
+            self._options.size, self._options.batch,
         )  # fmt: skip
 
     def _budget(self) -> Budget | None:

@@ -31,7 +31,7 @@ _SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 _QUESTION = "Which colour has grass? Answer in one sentence of plain English, without JSON."
-_ROOM = 1024  # tokens: models that reason think about the contradiction
+_ROOM = 4096  # tokens: models that reason think about the contradiction; what they use is paid
 
 
 @dataclass(frozen=True, slots=True)
