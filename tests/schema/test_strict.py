@@ -119,3 +119,35 @@ def test_none_of_an_open_list_is_an_empty_one_and_of_a_closed_one_a_label() -> N
 @pytest.mark.parametrize("told", [None, 3, "text", [], {"people": 1}, {"people": [1]}, {"x": {}}])
 def test_what_is_not_of_the_form_is_passed_on_and_has_faults(told: Any) -> None:
     assert check_record(record_of_answer(told))
+
+
+def test_a_grammar_engine_takes_it_and_holds_an_answer_to_it() -> None:
+    engine = pytest.importorskip("llguidance")
+    grammar = engine.LLMatcher.grammar_from_json_schema(
+        strict_schema(), overrides={"whitespace_flexible": False}
+    )
+    assert not engine.LLMatcher.validate_grammar(grammar)
+    tokens = engine.LLTokenizer("byte")
+
+    def takes(text: str) -> bool:
+        matcher = engine.LLMatcher(tokens, grammar, log_level=0)
+        return bool(matcher.consume_tokens(tokens.tokenize_str(text)) and matcher.is_accepting())
+
+    text = json.dumps(_instance(strict_schema()), separators=(",", ":"))
+    assert check_record(record_of_answer(json.loads(text))) == []
+    assert takes(text)
+    assert not takes(text.replace('"tight"', '"odd"'))
+    assert not takes(text.replace('"lamp"', '"LAMP"'))
+    assert not takes(text.replace('"lamp"', f'"{"l" * 41}"'))
+    assert not takes(text[:-1] + " }")
+    assert not takes(text[:-1] + ',"more":1}')
+
+
+def _instance(schema: dict[str, Any]) -> Any:
+    """The first label everywhere, in the schema's order; of a kind the presence is unknown."""
+    if schema["type"] == "object":
+        told = {name: _instance(inner) for name, inner in schema["properties"].items()}
+        return {name: UNKNOWN if name.endswith("_present") else v for name, v in told.items()}
+    if schema["type"] == "array":
+        return [_instance(schema["items"])]
+    return schema["enum"][0] if "enum" in schema else "lamp"
