@@ -37,6 +37,7 @@ LEVELS: dict[str, int] = {
     "progress": 2,
     "weights": 2,
     "database": 3,
+    "guards": 3,
     "stamps": 3,
     "parquet": 3,
     "store": 4,

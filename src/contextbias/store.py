@@ -7,7 +7,6 @@ tables are Parquet files that are rewritten whole.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable
 from functools import cached_property
@@ -19,15 +18,22 @@ from contextbias.config import StudyConfig, load_config, parse_config
 from contextbias.database import Database
 from contextbias.errors import StudyError
 from contextbias.files import (
-    RECEIPTS,
     Receipt,
     StudyFiles,
     drop_receipts,
     not_a_receipt,
     row_of,
     unreadable,
-    unwritable,
     write_atomic,
+)
+from contextbias.guards import CONFIG_FILE as CONFIG_FILE
+from contextbias.guards import STORE_FILE as STORE_FILE
+from contextbias.guards import (
+    check_is_study,
+    check_name,
+    check_store_is_there,
+    sweep_after_a_crash,
+    take_lock,
 )
 from contextbias.migrations import TABLES
 from contextbias.stamps import Stamps
@@ -43,8 +49,6 @@ from contextbias.tables import (
 if TYPE_CHECKING:
     import polars as pl
 
-CONFIG_FILE = "study.toml"
-STORE_FILE = "study.sqlite"
 REPORT_FILE = "report/index.html"
 MAPPING_FILE = "derived/mapping.json"
 _COMMIT_EVERY = 500
@@ -75,7 +79,7 @@ class Study:
         """
         parse_config(config_text)
         root = root.absolute()
-        _check_name(root)
+        check_name(root)
         if (root / CONFIG_FILE).exists():
             raise StudyError(f"there is a study in {root} already", "choose another folder")
         write_atomic(root / CONFIG_FILE, config_text.encode())
@@ -94,12 +98,12 @@ class Study:
         lock = take_lock(root) if writing else None
         try:
             if writing:
-                _check_store_is_there(root)
+                check_store_is_there(root)
             study = cls(root, Database(root / STORE_FILE, writing=writing), lock)
             if writing:
                 study._take_in_receipts()
             if lock is not None:
-                _sweep_after_a_crash(root, lock)
+                sweep_after_a_crash(root, lock)
         except BaseException:
             if lock is not None:
                 os.close(lock)
@@ -328,75 +332,3 @@ def _row_of(receipt: Receipt) -> Any:
     if row_class is None:
         raise not_a_receipt(receipt.path, f"it names the table {receipt.table!r}")
     return row_of(receipt, row_class)
-
-
-def _check_name(root: Path) -> None:
-    try:
-        str(root).encode()
-    except UnicodeEncodeError:
-        raise StudyError(f"the name of {root} is not UTF-8", "rename the folder") from None
-
-
-def check_is_study(root: Path) -> None:
-    """Refuse a folder that holds no study.
-
-    Raises:
-        StudyError: There is no study.toml in it.
-        InputError: It cannot be looked into.
-    """
-    _check_name(root)
-    try:
-        found, there, folder = (root / CONFIG_FILE).is_file(), root.exists(), root.is_dir()
-    except OSError as error:
-        raise unreadable(root, error) from None
-    if not found:
-        seen = f"it has no {CONFIG_FILE}" if folder else "it is a file"
-        seen = seen if there else "no such folder"
-        raise StudyError(f"{root} is not a study: {seen}", "make one with `contextbias init DIR`")
-
-
-def _check_store_is_there(root: Path) -> None:
-    """Refuse to begin anew over what was paid for: a study that has run has its store."""
-    path = root / STORE_FILE
-    log = path.with_name(f"{path.name}-wal")
-    lost = not path.exists() or (path.stat().st_size == 0 and not log.exists())
-    if lost and any((root / name).is_dir() for name in ("derived", RECEIPTS)):
-        raise StudyError(
-            f"{path} is gone or empty, but this study has run",
-            "restore it from a copy; or delete derived/ and receipts/ to make everything anew",
-        )
-
-
-def take_lock(
-    root: Path,
-    name: str = ".lock",
-    fix: str = "wait for it, or stop it, then run again",
-) -> int:
-    """Take a lock of the study, or refuse; returns the open lock file.
-
-    Args:
-        root: The study's folder.
-        name: ``.lock`` for what `run` writes; people's answers have a lock of their own, so that
-            they can come in while a study runs.
-        fix: What to do when another program has it.
-    """
-    path = root / name
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise unwritable(root, error) from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise StudyError(f"another contextbias is writing in {root}", fix) from None
-    return handle
-
-
-def _sweep_after_a_crash(root: Path, lock: int) -> None:
-    # The lock file is empty after a clean end. What a killed run left half-written can go.
-    if os.fstat(lock).st_size:
-        for part in root.rglob(".*.part"):
-            part.unlink(missing_ok=True)
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

@@ -24,7 +24,7 @@ from contextbias.annotation_tables import (
 )
 from contextbias.database import Database
 from contextbias.errors import InputError, StudyError
-from contextbias.store import STORE_FILE, check_is_study, take_lock
+from contextbias.guards import STORE_FILE, check_is_study, take_lock
 
 LOCK = ".annotate.lock"
 """Held by the one process that writes answers."""
