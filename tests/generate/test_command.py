@@ -200,6 +200,28 @@ def test_nothing_runs_on_after_the_consumer_has_gone(folder: Path) -> None:
             os.kill(int(path.name.removeprefix("starts-")), 0)
 
 
+def test_what_a_program_leaves_behind_does_not_hide_its_end(folder: Path) -> None:
+    (folder / "draw.py").write_text(
+        "import os, subprocess, sys\n"
+        "child = subprocess.Popen(['sleep', '100'])\n"
+        "open(f'starts-{child.pid}', 'w').close()\n"
+        "sys.stdin.readline(); os._exit(3)\n"
+    )
+    with pytest.raises(Incomplete, match="ended with code 3 without a word"):
+        list(generator(folder, restarts=0).generate(jobs("a")))
+    (left,) = folder.glob("starts-*")
+    assert ended(int(left.name.removeprefix("starts-")))
+
+
+def ended(process: int) -> bool:
+    """Whether a process is gone, or only waits for its parent to notice."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
 # ---- bad input
 
 

@@ -22,6 +22,7 @@ from contextbias.interrupts import Interrupts
 
 _POLL = 0.2
 _GRACE = 10.0  # seconds in which a program should end by itself once its input has ended
+_LINGERS = 1.0  # seconds in which what it has written last arrives
 _TAIL = 12  # lines of its own words that are shown
 _LONGEST_LINE = 300
 _LARGEST_FILE = 1 << 28
@@ -70,7 +71,9 @@ class _Copy:
         self.waiting: dict[str, Job] = {}
         self.heard = time.monotonic()
         self.closed = False
-        self._tail: deque[str] = deque(maxlen=_TAIL)
+        self._gone_since: float | None = None
+        self._said: deque[str] = deque(maxlen=_TAIL // 3)
+        self._complained: deque[str] = deque(maxlen=_TAIL)
         self._orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines = lines
         # In a session of its own, so that Ctrl-C in the terminal does not reach it.
@@ -119,17 +122,23 @@ class _Copy:
         for thread in self._threads:
             thread.join(timeout=2)
 
+    def is_gone(self) -> bool:
+        """Whether it ended a while ago, though something that it started keeps its output open."""
+        if self._process.poll() is None:
+            return False
+        now = time.monotonic()
+        self._gone_since = self._gone_since or now
+        return now - self._gone_since > _LINGERS
+
     def remember(self, text: bytes) -> None:
-        """Keep a line of its own words, for the case that it fails."""
-        words = one_line(text.decode("utf-8", "replace").rstrip())[:_LONGEST_LINE]
-        if words:
-            self._tail.append(words)
+        """Keep a line of its output that is no answer, for the case that it fails."""
+        _keep(self._said, text)
 
     def last_words(self) -> str:
         """How it ended, and what it said last."""
         code = self._process.poll()
         how = "was stopped" if code is None else _ending(code)
-        said = " | ".join(self._tail)
+        said = " | ".join((*self._said, *self._complained))
         return f"the program {how}" + (f"; its last lines: {said}" if said else " without a word")
 
     def _signal(self, number: int) -> None:
@@ -153,7 +162,7 @@ class _Copy:
     def _listen(self, pipe: IO[bytes]) -> None:
         with pipe:
             for line in pipe:
-                self.remember(line)
+                _keep(self._complained, line)
 
 
 class Programs:
@@ -327,6 +336,9 @@ class Programs:
     def _silent(self) -> Iterator[Made]:
         """Stop copies that have been silent for too long; their jobs have failed."""
         for copy in list(self._copies.values()):
+            if copy.is_gone():
+                yield from self._ended(copy)
+                continue
             if not copy.waiting or time.monotonic() - copy.heard <= self._setup.timeout:
                 continue
             del self._copies[copy.number]
@@ -342,6 +354,12 @@ class Programs:
         for copy in self._copies.values():
             copy.end(at_once=at_once)
         self._copies = {}
+
+
+def _keep(lines: deque[str], text: bytes) -> None:
+    words = one_line(text.decode("utf-8", "replace").rstrip())[:_LONGEST_LINE]
+    if words:
+        lines.append(words)
 
 
 def _object(text: bytes) -> dict[str, Any] | None:
