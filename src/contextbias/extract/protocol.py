@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from contextbias.forecast import Forecast
 from contextbias.tables import OK
+
+if TYPE_CHECKING:
+    from contextbias.providers.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,4 +119,12 @@ class ForecastingReader(Protocol):
             pictures: How many are still to be read, those that are not made yet included.
             pixels: Their usual width and height; None where it is not known.
         """
+        ...
+
+
+class InformedReader(Protocol):
+    """A ``stream`` that costs money, and is told what was spent. Optional."""
+
+    def begin(self, session: Session) -> None:
+        """Be told about the study, once, before the first item; see providers/session.py."""
         ...

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contextbias.errors import ContextBiasError
 from contextbias.extract.protocol import Picture, RawReading, Reader
 from contextbias.files import StudyFiles
 from contextbias.ids import content_hash
-from contextbias.providers.session import Session, begin
 from contextbias.registry import load_reader
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.tables import OK, ReadingRow
 from contextbias.worklist import Kept, kept_before, utc_now
+
+if TYPE_CHECKING:
+    from contextbias.providers.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class ExtractTask:
     def stream(self, questions: Sequence[Question]) -> Iterator[list[Kept]]:
         """Load the reader, give it everything, and keep each reading as it comes."""
         backend = load_reader(self.backend, self.options)
-        begin(backend, self.session)
+        if self.session is not None:
+            backend.begin(self.session)
         for question, reading, seconds in _answers(backend, questions, self.files):
             yield [self._keep(question, reading, seconds)]
 

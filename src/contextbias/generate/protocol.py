@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from contextbias.forecast import Forecast
 from contextbias.tables import OK
+
+if TYPE_CHECKING:
+    from contextbias.providers.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,4 +119,12 @@ class ForecastingGenerator(Protocol):
 
     def plan(self, jobs: Sequence[Job]) -> Forecast:
         """What making all of `jobs` is expected to take: quick, and nothing is spent or kept."""
+        ...
+
+
+class InformedGenerator(Protocol):
+    """A ``stream`` that costs money, and is told what was spent. Optional."""
+
+    def begin(self, session: Session) -> None:
+        """Be told about the study, once, before the first item; see providers/session.py."""
         ...

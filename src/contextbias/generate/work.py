@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contextbias import __version__
 from contextbias.errors import ContextBiasError
@@ -19,10 +19,12 @@ from contextbias.generate.finishing import Finished, cured, finished
 from contextbias.generate.origin import TRAINED, Kind, Origin
 from contextbias.generate.protocol import Generator, Job, Made
 from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
-from contextbias.providers.session import Session, begin
 from contextbias.registry import load_generator
 from contextbias.tables import BLANK, ImageRow, Prompt
 from contextbias.worklist import Kept, kept_before, utc_now
+
+if TYPE_CHECKING:
+    from contextbias.providers.session import Session
 
 TRUTH_SUFFIX = ".truth.json"
 """The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
@@ -129,7 +131,8 @@ class GenerateTask:
     def stream(self, orders: Sequence[Order]) -> Iterator[list[Kept]]:
         """Load the backend, give it everything, and keep each image as it comes."""
         backend = self._load()
-        begin(backend, self.session)
+        if self.session is not None:
+            backend.begin(self.session)
         for kept in self._kept(backend, backend.settings(), orders):
             yield [kept]
 

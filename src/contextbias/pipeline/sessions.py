@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from contextbias.extract.work import ExtractTask
 from contextbias.generate.work import GenerateTask
 from contextbias.pipeline.options import Options
-from contextbias.providers.session import Session, sum_usage
 from contextbias.store import Study
 
 Paid = TypeVar("Paid", GenerateTask, ExtractTask)
@@ -32,6 +31,9 @@ def told(
         options.progress.say(f"{name} has no Batch API: it reads one by one")
     if not hasattr(backend, "begin"):
         return task
+    # Not at the top: most studies ask no service, and it takes a while.
+    from contextbias.providers.session import Session, sum_usage
+
     usage, batch_usage = sum_usage(study.usage(table, name))
     session = Session(
         folder=study.root,

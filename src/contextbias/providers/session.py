@@ -39,12 +39,6 @@ class Session:
     """Shows lines, and words beside the live line (`note`)."""
 
 
-def begin(backend: Any, session: Session | None) -> None:
-    """Tell a backend about the study, where it wants to know."""
-    if session is not None and hasattr(backend, "begin"):
-        backend.begin(session)
-
-
 def sum_usage(stored: Iterable[Mapping[str, Any]]) -> tuple[Usage, Usage]:
     """Usage of stored rows, summed: (of single requests, of batches).
 
