@@ -64,6 +64,21 @@ def test_a_model_is_found_by_name_by_repository_and_by_its_folder(tmp_path: Path
     assert profile_for(str(tmp_path), None).name == GENERIC
 
 
+def test_a_folder_is_told_from_its_relatives_by_its_transformer(folder, tmp_path: Path) -> None:
+    assert profile_for(str(folder("schnell")), None).name == "flux-schnell"
+    assert profile_for(str(folder("flux")), None).name == "flux-dev"
+    index = {"_class_name": "StableDiffusion3Pipeline"}
+    (tmp_path / "model_index.json").write_text(json.dumps(index))
+    assert profile_for(str(tmp_path), None).name == "sd3.5-medium"
+    (tmp_path / "transformer").mkdir()
+    config = tmp_path / "transformer" / "config.json"
+    config.write_text(json.dumps({"num_layers": 38}))
+    assert profile_for(str(tmp_path), None).name == "sd3.5-large"
+    for broken in ("[1", "[1]"):
+        config.write_text(broken)
+        assert profile_for(str(tmp_path), None).name == "sd3.5-medium"
+
+
 @pytest.mark.parametrize(
     ("model", "named", "told"),
     [

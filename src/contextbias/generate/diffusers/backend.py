@@ -102,6 +102,10 @@ class DiffusersGenerator:
         """What the jobs take, and on which conditions; fetches nothing."""
         found = [*needs.notes(self._options, self._recipe, self._source)]
         try:
+            needs.installed()
+        except MissingPart as error:
+            return needs.forecast(self._recipe, len(jobs), (str(error), *found))
+        try:
             self._check(jobs, offline=True)
         except ConfigError as error:
             found.insert(0, f"nothing will be made: {error}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from inspect import Parameter
@@ -71,6 +71,8 @@ class Profile:
     """The most that `max_sequence_length` may be."""
     arguments: tuple[str, ...] = ()
     """Further arguments of the call that the option `arguments` may set."""
+    told_by: Mapping[str, Any] = field(default_factory=dict)
+    """Values in the transformer's configuration by which a folder is told from its relatives."""
     denoiser: float | None = None
     """Parameters of the UNet or transformer, in thousand millions."""
     encoders: tuple[float, ...] = ()
@@ -203,9 +205,16 @@ def _named(name: str) -> Profile:
 
 
 def _of_folder(folder: Path) -> Profile:
-    """The first profile of the folder's pipeline: its options are those of the family."""
+    """The profile of the folder's pipeline that its configuration tells, or the first one."""
     pipeline = pipeline_class(folder)
-    for profile in profiles().values():
-        if profile.pipeline == pipeline:
-            return profile
-    return profiles()[GENERIC]
+    kin = [profile for profile in profiles().values() if profile.pipeline == pipeline]
+    if not kin:
+        return profiles()[GENERIC]
+    try:
+        config = json.loads((folder / "transformer" / "config.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        config = None
+    if not isinstance(config, dict):
+        return kin[0]
+    told = [p for p in kin if p.told_by and p.told_by.items() <= config.items()]
+    return told[0] if told else kin[0]
