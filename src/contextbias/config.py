@@ -23,7 +23,7 @@ CONFIG_VERSION = 1
 Name = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[A-Za-z0-9][\w .+-]*$")]
 """A name that may stand in a path and in a table."""
 
-RESERVED_NAMES = frozenset({"mean", "all", "planted"})
+RESERVED_NAMES = frozenset({"mean", "all", "planted", "people"})
 """Names with a meaning of their own in the estimates."""
 
 

@@ -281,6 +281,45 @@ def import_answers(
         print(f"{name}: {number:,} new answers")
 
 
+@app.command()
+def agreement(
+    study: StudyFolder,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all numbers as CSV.", show_default=False),
+    ] = None,
+    consensus: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what most people say about each item as CSV.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Say how far people agree with one another, with themselves, and with each reader.
+
+    From the answers that count: of the sample, by annotators whom no declared rule excludes. Works
+    at any time, also before all have answered, and writes nothing into the study.
+    """
+    from contextbias.cli.agreement_text import as_table, as_values
+    from contextbias.files import write_atomic
+    from contextbias.pipeline.people import people_agreement
+
+    found = people_agreement(study)
+    if out is not None:
+        write_atomic(out, found.estimates.write_csv().encode())
+    if consensus is not None:
+        write_atomic(consensus, found.consensus.write_csv().encode())
+    if as_json:
+        import json
+
+        print(json.dumps(as_values(found), indent=2, ensure_ascii=False))
+    elif out is None:
+        print(as_table(found))
+
+
 def _exported(study: Path, to: Form, *, versions: bool, interface: str | None, prefix: str) -> str:
     import json
 

@@ -18,9 +18,12 @@ from contextbias.measure.bounds import bounds_estimates
 from contextbias.measure.clustered import design_effect_estimates, with_design_effects
 from contextbias.measure.consistency import consistency_blocks
 from contextbias.measure.contexts import context_estimates
+from contextbias.measure.corrected import corrected_estimates
 from contextbias.measure.coverage import coverage_estimates
 from contextbias.measure.leading import leading_labels
 from contextbias.measure.missing import missing_by_role, missing_rows
+from contextbias.measure.people import consensus
+from contextbias.measure.people_agreement import people_estimates
 from contextbias.measure.permuted import permutation_estimates
 from contextbias.measure.planted import planted_estimates
 from contextbias.measure.reference import reference_added, reference_intensity
@@ -68,6 +71,7 @@ def measure_lazily(
     intervals: Sequence[str] = ("expanded",),
     label_counts: pl.DataFrame | None = None,
     repeats: pl.DataFrame | None = None,
+    judged: pl.DataFrame | None = None,
     sections: Sequence[Section] | None = None,
 ) -> pl.LazyFrame:
     """Turn attributes into estimates.
@@ -95,6 +99,7 @@ def measure_lazily(
             own; None for none.
         repeats: Further readings of a sample, with the number of the reading in ``repeat``; they
             are in nothing but what is said about agreement. None for none.
+        judged: What people answered, as people.people_frame gives it; None for nothing.
         sections: What is estimated; None for all that the preset has.
 
     Returns:
@@ -133,6 +138,8 @@ def measure_lazily(
             attributes.lazy(), repeats, Run("", preset, people, codebook), alpha=alpha
         )
         blocks.append(block(compared))
+    if judged is not None and not judged.is_empty() and not released:
+        blocks += _people_blocks(judged, counts, Run("", preset, people, codebook), settings)
     if planted is not None and not released:
         rows = planted_estimates(
             planted, list(counts.values()), preset=preset, people=people, codebook=codebook,
@@ -140,6 +147,22 @@ def measure_lazily(
         )  # fmt: skip
         blocks.append(block(rows))
     return estimates_of(blocks)
+
+
+def _people_blocks(
+    judged: pl.DataFrame, counts: Mapping[str, ReaderCounts], run: Run, settings: Settings
+) -> list[pl.DataFrame]:
+    """How far people agree, and what is left of each reader's numbers beside theirs."""
+    found = people_estimates(
+        judged, settings.attributes, run,
+        bootstrap=settings.bootstrap, seed=settings.seed, alpha=settings.alpha,
+    )  # fmt: skip
+    agreed = consensus(judged)
+    corrected = [
+        corrected_estimates(agreed, of, replace(run, reader=reader), settings)
+        for reader, of in counts.items()
+    ]
+    return [block(part) for part in (found, *corrected)]
 
 
 def _check_rule(margin_pp: float, alpha: float) -> None:

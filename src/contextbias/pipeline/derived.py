@@ -15,6 +15,7 @@ from contextbias.ids import content_hash
 from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
 from contextbias.pipeline.options import Done, Options
+from contextbias.pipeline.people import people_answers, people_fingerprint
 from contextbias.pipeline.repeats import repeats_fingerprint, write_repeats
 from contextbias.pipeline.selection import Wanted
 from contextbias.schema import CODEBOOK_VERSION
@@ -140,6 +141,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         readable=readable,
         label_counts=study.label_counts(),
         repeats=study.repeats(),
+        judged=people_answers(study.root, study.mapping()),
         prompts=prompts_frame(wanted),
         codebook=CODEBOOK_VERSION,
         **settings | {"shares": _shares(wanted, options)},
@@ -247,7 +249,8 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
 
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
     sources = [study.fingerprint(name) for name in _MEASURED]
-    return content_hash([*_made("estimates"), settings, sources])
+    answers = people_fingerprint(study.root)
+    return content_hash([*_made("estimates"), settings, sources, answers])
 
 
 def _report_fingerprint(study: Study) -> str:

@@ -1,0 +1,209 @@
+"""Prevalences and their contrasts, corrected for reading errors by what people said of some images.
+
+Of every population (the images of a generator in one condition, or in all of them; for all roles,
+or for one) there are up to three numbers side by side: what the reader says, and what is left of it
+when the reader is checked against people, in two ways.
+
+- ``ppi``: prediction-powered inference (stats/ppi.py). Nothing is assumed about the reader; each
+  population is corrected by its own judged images.
+- ``misclassification``: inverse of the misclassification matrix (stats/misclassification.py). One
+  matrix a generator and dimension, from the judged images of all conditions: the reader is taken
+  to err alike in all of them, and to leave images unanswered whatever they show.
+
+Images of one context are alike, so all three count them for fewer: with the design effect
+1 + (m - 1) rho, rho the dimension's intraclass correlation (clustered.py) and m the mean number of
+images that share a context, among all images or among the judged ones. Variances are about the mean
+over roles, not within each, which errs on the wide side where roles differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from contextbias.measure.arrays import ReaderCounts
+from contextbias.measure.clustered import design_effects
+from contextbias.measure.corrected_matrix import FEW_LABELS, Matrix
+from contextbias.measure.judged import (
+    ALL,
+    PLAIN,
+    Answers,
+    Ends,
+    JudgedImages,
+    Population,
+    answers_of,
+    clusters_of,
+    facts_of,
+    images_of,
+    label_rows,
+    population,
+)
+from contextbias.measure.people import Consensus
+from contextbias.measure.rows import Run, Settings, estimate_frame
+from contextbias.schema import DIMENSIONS
+from contextbias.stats.ppi import (
+    PoweredShare,
+    contrast,
+    plain_contrast,
+    plain_share,
+    powered_share,
+)
+from contextbias.tables import CONDITIONS
+
+FEWEST = 20
+"""A population needs this many judged images with an answer."""
+
+PPI = "ppi"
+"""Method of prediction-powered inference."""
+
+_CONTRASTS = (("CA-U", "CF"), ("CA-R", "CF"), ("CA-U", "CA-R"))
+
+
+def corrected_estimates(
+    agreed: Sequence[Consensus], counts: ReaderCounts, run: Run, settings: Settings
+) -> pl.DataFrame:
+    """``prevalence`` of what was judged, uncorrected and corrected.
+
+    Args:
+        agreed: What people agree on about single images.
+        counts: The reader's counts, for the contexts of prompts and their correlation.
+        run: Keys of the rows.
+        settings: With the attributes.
+
+    Returns:
+        Rows of tables.EstimateRow: each condition and ``all``, and the three contrasts of
+        conditions, by generator, dimension and label. Role null: all roles together, methods
+        `PLAIN` (``corrected`` false), `PPI` and `MATRIX`. A role with `FEWEST` judged images in a
+        condition: contrasts of `PLAIN`, and `PPI`. ``n``: images that the reader answered, of
+        corrected rows judged images that people answered; ``n_missing``: the others. Null with the
+        note `FEW_LABELS` or `NOT_INVERTIBLE`. Labels that neither people nor the reader gave to a
+        judged image have no row.
+    """
+    found = [one for one in agreed if len(one.image_ids) == 1]
+    if not found or settings.attributes is None:
+        return estimate_frame([])
+    generators = sorted({one.generator for one in found})
+    facts = facts_of(settings.attributes, run.reader, generators, {one.dimension for one in found})
+    correlations = {
+        (each.of.generator, each.of.dimension): float(each.correlation.point)
+        for each in design_effects(counts)
+    }
+    clusters = clusters_of(counts)
+    rows: list[dict[str, Any]] = []
+    for generator in generators:
+        mine = facts.filter(pl.col("generator") == generator)
+        images = images_of(mine, clusters.get(generator, {}))
+        for dimension in DIMENSIONS:
+            judged = [o for o in found if (o.generator, o.dimension) == (generator, dimension)]
+            said = mine.filter(pl.col("dimension") == dimension)
+            judged = [one for one in judged if one.image_ids[0] in images.place]
+            rho = correlations.get((generator, dimension), np.nan)
+            if judged and (said["missing_reason"] != "not_readable").fill_null(True).any():
+                answers = answers_of(dimension, said, judged, images, rho)
+                rows += (
+                    run.row("prevalence", generator=generator, **values)
+                    for values in _dimension_rows(answers, images, settings.alpha)
+                )
+    return estimate_frame(rows)
+
+
+# ---- rows
+
+
+def _dimension_rows(
+    answers: Answers, images: JudgedImages, alpha: float
+) -> Iterator[dict[str, Any]]:
+    matrix = Matrix.of(answers, images)
+    yield from _population_rows(answers, images, None, matrix, alpha)
+    judged = answers.judged[answers.people_answered]
+    places = list(zip(images.role[judged], images.condition[judged], strict=True))
+    roles = {role for role, condition in places if places.count((role, condition)) >= FEWEST}
+    for role in sorted(roles):
+        yield from _population_rows(answers, images, role, None, alpha)
+
+
+def _population_rows(
+    answers: Answers,
+    images: JudgedImages,
+    role: str | None,
+    matrix: Matrix | None,
+    alpha: float,
+) -> Iterator[dict[str, Any]]:
+    """Rows of all conditions and contrasts; of one role, or of all roles."""
+    cells = {name: population(answers, images, role, name) for name in (*CONDITIONS, ALL)}
+    cells = {name: cell for name, cell in cells.items() if cell.of.any()}
+    if len(cells) == 2:  # one condition, which is all there is
+        del cells[ALL]
+    base = {
+        "role": role,
+        "cohort": DIMENSIONS[answers.dimension].cohort,
+        "dimension": answers.dimension,
+    }
+    plain = {name: _plain(answers, cell, alpha) for name, cell in cells.items()}
+    powered = {name: _powered(answers, cell, alpha) for name, cell in cells.items()}
+    for name, cell in cells.items():
+        keys = base | {"condition": name}
+        if role is None:  # of one role it is there already
+            counted = keys | _counted(answers, [cell])
+            yield from label_rows(answers.labels, plain[name], PLAIN, counted)
+        ends = _ends(powered[name])
+        yield from label_rows(answers.labels, ends, PPI, keys | _judged([cell]), FEW_LABELS)
+        if matrix is not None:
+            yield from matrix.rows(answers, cell, keys, alpha)
+    for first, second in _CONTRASTS:
+        if first not in cells or second not in cells:
+            continue
+        keys = base | {"contrast": f"{first} - {second}"}
+        pair = cells[first], cells[second]
+        p, q = plain[first], plain[second]
+        ends = None if p is None or q is None else plain_contrast(p, q)
+        yield from label_rows(answers.labels, ends, PLAIN, keys | _counted(answers, pair))
+        one, two = powered[first], powered[second]
+        ends = None if one is None or two is None else contrast(one, two, alpha=alpha)
+        yield from label_rows(answers.labels, ends, PPI, keys | _judged(pair), FEW_LABELS)
+        if matrix is not None:
+            yield from matrix.contrast_rows(answers, pair, keys, alpha)
+
+
+def _counted(answers: Answers, cells: Sequence[Population]) -> dict[str, int]:
+    """Images that the reader answered, and those that it did not."""
+    read = sum(int(answers.answered[cell.of].sum()) for cell in cells)
+    return {"n": read, "n_missing": sum(int(cell.of.sum()) for cell in cells) - read}
+
+
+def _judged(cells: Sequence[Population]) -> dict[str, int]:
+    """Judged images that people answered, and those that they did not."""
+    n = sum(cell.n for cell in cells)
+    return {"n": n, "n_missing": sum(int(cell.judged.sum()) for cell in cells) - n}
+
+
+def _plain(answers: Answers, cell: Population, alpha: float) -> Ends | None:
+    of = cell.of & answers.answered
+    if not of.any():
+        return None
+    x = answers.reader[of].sum(axis=0)
+    return plain_share(x, int(of.sum()), effect=cell.effect, alpha=alpha)
+
+
+def _powered(answers: Answers, cell: Population, alpha: float) -> PoweredShare | None:
+    if cell.n < FEWEST:
+        return None
+    position = np.cumsum(cell.of) - 1
+    return powered_share(
+        answers.reader[cell.of],
+        answers.answered[cell.of],
+        position[answers.judged[cell.judged]],
+        answers.people[cell.judged],
+        answers.people_answered[cell.judged],
+        answers.weight[cell.judged],
+        effect=cell.effect,
+        judged_effect=cell.judged_effect,
+        alpha=alpha,
+    )
+
+
+def _ends(found: PoweredShare | None) -> Ends | None:
+    return None if found is None else (found.point, found.low, found.high)

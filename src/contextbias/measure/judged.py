@@ -1,0 +1,209 @@
+"""Images that people judged one by one, as arrays beside what a reader says of all images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from contextbias.measure.arrays import ReaderCounts
+from contextbias.measure.people import Consensus
+from contextbias.tables import CONDITIONS, EMPTY_LIST
+
+PLAIN = "wilson-clustered"
+"""Method of a number that rests on the reader alone."""
+
+ALL = "all"
+"""All conditions together."""
+
+_UNSEEN = ("blocked", "blank", "corrupt")
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+Ends = tuple[Floats, Floats, Floats]
+"""Point, lower and upper end, each of shape (labels,)."""
+Prompt = tuple[str, str, str]
+"""Role, condition and prompt id."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedImages:
+    """The images of one generator that could be judged, N of them."""
+
+    place: Mapping[str, int]
+    """Image id -> position."""
+    role: NDArray[Any]
+    condition: NDArray[Any]
+    cluster: Integers
+    """Number of the context, shape (N,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers about one dimension, of the reader and of people."""
+
+    dimension: str
+    labels: tuple[str, ...]
+    """Labels that people or the reader gave about a judged image, sorted."""
+    reader: Floats
+    """Shape (N, labels)."""
+    answered: Booleans
+    """Shape (N,)."""
+    judged: Integers
+    """Positions of the images that people judged, shape (n,)."""
+    people: Floats
+    """Shape (n, labels)."""
+    people_answered: Booleans
+    """Shape (n,)."""
+    weight: Floats
+    """Shape (n,)."""
+    rho: float
+    """Intraclass correlation, 0 where it is not known."""
+
+
+def facts_of(
+    attributes: pl.LazyFrame, reader: str, generators: Sequence[str], dimensions: set[str]
+) -> pl.DataFrame:
+    """Facts of one reader about images that exist, and the first person in each."""
+    columns = (
+        "image_id", "generator", "role", "condition", "prompt_id", "dimension", "label",
+        "missing_reason",
+    )  # fmt: skip
+    return (
+        attributes.filter(pl.col("reader") == reader, pl.col("person").fill_null(0) == 0)
+        .select(pl.col(name).cast(pl.String) for name in columns)
+        .filter(
+            pl.col("generator").is_in(generators),
+            pl.col("dimension").is_in(sorted(dimensions)),
+            ~pl.col("missing_reason").fill_null("").is_in(_UNSEEN),
+        )
+        .collect()
+    )
+
+
+def clusters_of(counts: ReaderCounts) -> dict[str, dict[Prompt, int]]:
+    """Generator -> prompt -> number of its context."""
+    found: dict[str, dict[Prompt, int]] = {}
+    for of in counts.dimensions:
+        if of.generator not in found:
+            axis = of.prompts
+            found[of.generator] = {
+                (counts.roles[role], CONDITIONS[condition], prompt): int(cluster)
+                for role, condition, prompt, cluster in zip(
+                    axis.role, axis.condition, axis.prompt, axis.cluster, strict=True
+                )
+            }
+    return found
+
+
+def images_of(facts: pl.DataFrame, clusters: Mapping[Prompt, int]) -> JudgedImages:
+    """The images of one generator, by id, each once."""
+    images = facts.unique("image_id", keep="first", maintain_order=True).sort("image_id")
+    keys = list(images.select("role", "condition", "prompt_id").iter_rows())
+    # A prompt of which nothing was counted is a context of its own.
+    known = {key: number for number, key in enumerate(dict.fromkeys(keys), len(clusters))}
+    return JudgedImages(
+        {image: place for place, image in enumerate(images["image_id"])},
+        images["role"].to_numpy(),
+        images["condition"].to_numpy(),
+        np.array([clusters.get(key, known[key]) for key in keys], dtype=np.int64),
+    )
+
+
+def answers_of(
+    dimension: str,
+    said: pl.DataFrame,
+    judged: Sequence[Consensus],
+    images: JudgedImages,
+    rho: float,
+) -> Answers:
+    """What the reader (`said`: facts of one dimension) and people (`judged`) answered."""
+    at = np.array([images.place[one.image_ids[0]] for one in judged], dtype=np.int64)
+    place = said["image_id"].replace_strict(images.place, return_dtype=pl.Int64)
+    said = said.with_columns(place=place)
+    with_label = said.filter(pl.col("label").is_not_null())
+    on_judged = with_label.filter(pl.col("place").is_in(at))
+    seen = {label for one in judged for label in one.shares} | set(on_judged["label"])
+    labels = tuple(sorted(seen - {EMPTY_LIST}))
+    number = {label: k for k, label in enumerate(labels)}
+    kept = with_label.filter(pl.col("label").is_in(labels))
+    reader = np.zeros((len(images.place), len(labels)))
+    reader[kept["place"].to_numpy(), [number[label] for label in kept["label"]]] = 1
+    answered = np.zeros(len(images.place), np.bool_)
+    told = said.filter(pl.col("label").is_not_null() | (pl.col("missing_reason") == EMPTY_LIST))
+    answered[told["place"].to_numpy()] = True
+    people = np.zeros((len(judged), len(labels)))
+    for i, one in enumerate(judged):
+        for label, share in one.shares.items():
+            if label != EMPTY_LIST:
+                people[i, number[label]] = share
+    return Answers(
+        dimension, labels, reader, answered, at, people,
+        np.array([bool(one.shares) for one in judged]),
+        np.array([1 / one.probability for one in judged]),
+        rho if np.isfinite(rho) else 0.0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """One population."""
+
+    of: Booleans
+    """Its images, shape (N,)."""
+    effect: float
+    """Design effect of its images."""
+    judged: Booleans
+    """Its judged images, shape (n,)."""
+    judged_effect: float
+    """Design effect of these."""
+    n: int
+    """Judged images that people answered."""
+
+
+def population(
+    answers: Answers, images: JudgedImages, role: str | None, condition: str
+) -> Population:
+    """The images of a condition (`ALL`: of every one), and of a role where one is named."""
+    of = np.ones(len(images.cluster), np.bool_)
+    if role is not None:
+        of &= images.role == role
+    if condition != ALL:
+        of &= images.condition == condition
+    judged = of[answers.judged]
+    return Population(
+        of,
+        design_effect(images.cluster[of], answers.rho),
+        judged,
+        design_effect(images.cluster[answers.judged[judged]], answers.rho),
+        int(answers.people_answered[judged].sum()),
+    )
+
+
+def design_effect(cluster: Integers, rho: float) -> float:
+    """1 + (m - 1) rho, m = sum of squared cluster sizes by their sum; 1 without images."""
+    if not cluster.size:
+        return 1.0
+    sizes = np.bincount(cluster).astype(np.float64)
+    return float(1 + (np.sum(sizes**2) / np.sum(sizes) - 1) * rho)
+
+
+def label_rows(
+    labels: Sequence[str],
+    ends: Ends | None,
+    method: str,
+    keys: dict[str, Any],
+    note: str | None = "no_image_read",
+) -> Iterator[dict[str, Any]]:
+    """One row a label; null with the note where there is no number."""
+    corrected = method != PLAIN
+    for k, label in enumerate(labels):
+        point, low, high = (np.nan,) * 3 if ends is None else (float(end[k]) for end in ends)
+        yield keys | {
+            "label": label, "method": method, "corrected": corrected, "point": point, "low": low,
+            "high": high, "note": note if np.isnan(point) else None,
+        }  # fmt: skip

@@ -1,0 +1,114 @@
+"""What people answered, as measure takes it: the answers that count, spelt like the readings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contextbias.errors import InputError
+from contextbias.ids import content_hash
+from contextbias.people import Annotations, AnnotatorQuality, Rules, excluded, qualities
+from contextbias.schema import CODEBOOK_VERSION
+from contextbias.store import MAPPING_FILE, STORE_FILE, Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def people_fingerprint(root: Path) -> str | None:
+    """What the answers are, as a hash; None where nobody has answered."""
+    if not (root / STORE_FILE).exists():
+        return None
+    with Annotations.open(root) as book:
+        plan = book.plan()
+        if plan is None:
+            return None
+        kinds = [[row.annotator, row.kind] for row in book.annotators()]
+        state = [list(each) for each in book.state()]
+    return content_hash(["people", plan.plan, kinds, state]) if state else None
+
+
+def people_answers(root: Path, mapping: bytes | None) -> pl.DataFrame | None:
+    """Answers that count; None where there is none.
+
+    Args:
+        root: The study.
+        mapping: Its label mapping; None where nothing was canonicalised yet.
+
+    Returns:
+        Columns of measure.people.PEOPLE_SCHEMA.
+    """
+    from contextbias.measure.people import people_frame
+
+    with Annotations.open(root) as book:
+        if book.plan() is None:
+            return None
+        rows = book.labels()
+        left_out = excluded(annotator_qualities(book))
+    if not rows:
+        return None
+    return people_frame(rows, _canonical(mapping), left_out)
+
+
+def annotator_qualities(book: Annotations) -> list[AnnotatorQuality]:
+    """How well each annotator answers, and which of the declared rules are broken."""
+    return qualities(book.by_annotator(), book.items(), Rules.declared(book.plan()))
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAgreement:
+    """How far people agree, for whoever asks now."""
+
+    estimates: pl.DataFrame
+    """Rows of tables.EstimateRow, from measure.people_agreement."""
+    consensus: pl.DataFrame
+    """What most people say, from measure.people."""
+    annotators: list[AnnotatorQuality]
+    """Everybody who answered, and which rules they break."""
+    simulated: int
+    """How many of those who count are simulated."""
+
+
+def people_agreement(root: Path) -> PeopleAgreement:
+    """How far people agree with one another, with themselves, and with each reader.
+
+    Worked out from the answers as they are now; nothing is written. Readers are compared where the
+    study has attributes.
+
+    Raises:
+        InputError: Nobody whose answers count has answered.
+    """
+    from contextbias.measure.people import consensus, consensus_frame
+    from contextbias.measure.people_agreement import people_estimates
+    from contextbias.measure.rows import Run
+
+    with Study.open(root) as study:
+        config, attributes, mapping = study.config, study.scan_attributes(), study.mapping()
+    answers = people_answers(root, mapping)
+    with Annotations.open(root) as book:
+        annotators = [each for each in annotator_qualities(book) if each.answers]
+    if answers is None or answers.is_empty():
+        raise InputError(
+            f"{root} has no answers that count"
+            if annotators
+            else f"{root} has no answers of people",
+            "see `contextbias annotate progress`",
+        )
+    section = config.measure
+    estimates = people_estimates(
+        answers, attributes, Run("", section.preset, section.people, CODEBOOK_VERSION),
+        bootstrap=section.bootstrap, seed=config.study.seed, alpha=section.alpha,
+    )  # fmt: skip
+    simulated = answers.filter("simulated")["annotator"].n_unique()
+    return PeopleAgreement(estimates, consensus_frame(consensus(answers)), annotators, simulated)
+
+
+def _canonical(mapping: bytes | None) -> Callable[[str, str], str]:
+    from contextbias.canonicalise import LabelMapping
+
+    found = LabelMapping({}) if mapping is None else LabelMapping.from_json(
+        mapping, where=MAPPING_FILE
+    )  # fmt: skip
+    return found.canonical
