@@ -71,8 +71,10 @@ def test_a_terminal_has_a_live_bar_on_stderr(
     assert isinstance(live, Live)
     with shown(live, "generate", 10, "images"):
         live.advance(10, 2)
+        live.note("16 in flight, 0.42 USD spent")
         live.say("[brackets] are no markup")
     assert "10/10" in stream.getvalue()
+    assert "16 in flight, 0.42 USD spent" in stream.getvalue()
     assert "2 failed" in stream.getvalue()
     assert "[brackets] are no markup" in stream.getvalue()
     assert capsys.readouterr().out == ""

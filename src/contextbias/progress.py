@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -126,21 +127,30 @@ class Live:
         """Show the bar."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
+        from rich.text import Text
+
+        class Noted(Bar):
+            noted = ""
+
+            def get_renderables(self) -> Iterable[Any]:
+                yield self.make_tasks_table(self.tasks)
+                # A line of its own: beside the counts it would push them out of a narrow terminal.
+                if self.noted:
+                    yield Text(f"  {self.noted}", no_wrap=True, overflow="ellipsis")
 
         self._failed = 0
         # On a narrow terminal the bar goes first: the counts are what matters.
         room = self._console.width - _WORDS
-        self._bar = Bar(
+        self._bar = Noted(
             TextColumn("{task.description:<12}"),
             *([BarColumn(bar_width=min(room, 40))] if room > 0 else []),
             MofNCompleteColumn(),
             TextColumn("{task.fields[unit]}{task.fields[failed]}"),
             TextColumn("{task.fields[rate]}"),
-            TextColumn("{task.fields[noted]}"),
             TimeRemainingColumn(),
             console=self._console,
         )
-        self._task = self._bar.add_task(stage, total=total, unit=unit, failed="", rate="", noted="")
+        self._task = self._bar.add_task(stage, total=total, unit=unit, failed="", rate="")
         self._bar.start()
 
     def advance(self, done: int, failed: int) -> None:
@@ -154,9 +164,9 @@ class Live:
             self._bar.update(self._task, rate=f"{speed:,.{digits}f}/s")
 
     def note(self, words: str) -> None:
-        """Show the words behind the counts."""
+        """Show the words below the bar."""
         if self._bar is not None:
-            self._bar.update(self._task, noted=words)
+            self._bar.noted = words
 
     def finish(self) -> None:
         """Leave the bar as it stands."""
