@@ -16,7 +16,7 @@ from typing import Any
 
 import typer
 
-from contextbias import errors, tables
+from contextbias import annotation_tables, errors, tables
 from contextbias.cli.main import app
 from contextbias.config import StudyConfig
 from contextbias.extract.local.reader import LocalReaderOptions
@@ -222,13 +222,17 @@ def _bounds(field: dict[str, Any]) -> str:
 
 
 def tables_page() -> Iterator[str]:
-    """Every row class of tables.py with its fields, and the reasons of missing."""
-    tree = ast.parse(inspect.getsource(tables))
+    """Every row class of the table modules with its fields, and the reasons of missing."""
+    nodes = [
+        node
+        for module in (tables, annotation_tables)
+        for node in ast.parse(inspect.getsource(module)).body
+    ]
     yield "# Tables"
     yield ""
     yield "What a study stores. Paid-for rows are in `study.sqlite`, append-only: a retry is a new"
     yield "row with the next `attempt`, and the highest one counts. Derived tables are Parquet."
-    for node in tree.body:
+    for node in nodes:
         if isinstance(node, ast.ClassDef):
             yield from _row_class(node)
     yield from ("", "## derived/planted.parquet", "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 from contextbias.annotate.answering import Answering, Progress
 from contextbias.annotation_tables import SAMPLE, AnnotatorRow
-from contextbias.people import AnnotatorQuality, Rules, qualities
+from contextbias.people import Annotations, AnnotatorQuality, Rules, qualities
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,15 @@ class Overview:
     """What excludes, as declared."""
     declared_at: str
     """When."""
+
+
+def overview_of(root: Path) -> Overview:
+    """Progress and quality of everybody in the study in `root`, over a connection of its own.
+
+    It reads every answer. In a thread of its own, that does not keep annotators waiting.
+    """
+    with Annotations.open(root) as book:
+        return overview(Answering(book))
 
 
 def overview(answering: Answering) -> Overview:

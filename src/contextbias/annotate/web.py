@@ -28,7 +28,7 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from contextbias.annotate.administration import overview
+from contextbias.annotate.administration import overview_of
 from contextbias.annotate.answering import Answering, InvalidAnswer, Task
 from contextbias.annotate.forms import form_of, given_of, script_data
 from contextbias.annotate.gate import Gate
@@ -281,7 +281,7 @@ class Site:
     async def admin(self, request: Request) -> Response:
         """Progress and quality."""
         self._check_admin(request)
-        return self._admin_page(request)
+        return await self._admin_page(request)
 
     async def administer(self, request: Request) -> Response:
         """Invite, give a new link, revoke or remove."""
@@ -308,11 +308,11 @@ class Site:
             else:
                 raise InputError(f"{what!r} is nothing to do", "use the buttons")
         except InputError as error:
-            return self._admin_page(request, said=str(error), status=400)
+            return await self._admin_page(request, said=str(error), status=400)
         self.answering.refresh()
-        return self._admin_page(request, said=said, invited=invited)
+        return await self._admin_page(request, said=said, invited=invited)
 
-    def _admin_page(
+    async def _admin_page(
         self,
         request: Request,
         said: str = "",
@@ -325,7 +325,7 @@ class Site:
             "admin.html.j2",
             None,
             status=status,
-            view=overview(self.answering),
+            view=await run_in_threadpool(overview_of, self.answering.book.root),
             said=said,
             links=links,
         )
