@@ -161,7 +161,7 @@ def test_three_annotators_finish_a_study(browser: Any, small: Path) -> None:
             person.close()
         boss = browser.new_page()
         boss.goto(admin)
-        assert "3 answered whole by 3" in boss.inner_text("main")
+        assert "Answered in full: 3 by 3" in boss.inner_text("main")
         boss.close()
     with Annotations.open(small) as book:
         rows = book.labels()
