@@ -45,6 +45,19 @@ class NetworkUsed(RuntimeError):
     """A test tried to leave the machine."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def rounding() -> Iterator[None]:
+    """Programs that fixtures of a whole module start round as those that tests start.
+
+    `isolated` comes later than such fixtures, and a variable that chooses the kernels of OpenBLAS
+    changes last digits.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith(("OPENBLAS_", "MKL_", "OMP_"))]:
+            patch.delenv(name)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def isolated(
     tmp_path_factory: pytest.TempPathFactory,
