@@ -71,8 +71,8 @@ WRITERS = {
     "keep_receipt": {"generate", "extract"},
 }
 
-HEAVY = ("altair", "cv2", "matplotlib", "numpy", "onnxruntime", "pandas", "PIL", "plotly", "polars",
-         "scipy", "torch", "vl_convert")  # fmt: skip
+HEAVY = ("altair", "cv2", "matplotlib", "numpy", "onnxruntime", "openai", "pandas", "PIL", "plotly",
+         "polars", "scipy", "torch", "vl_convert")  # fmt: skip
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -48,6 +49,12 @@ def test_a_slash_at_the_end_does_not_matter() -> None:
 def test_a_wrong_address(url: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ConnectionOptions.parse({"base_url": url}, backend="openai")
+
+
+def test_the_client_is_loaded_only_when_it_is_used() -> None:
+    code = "import contextbias.providers, sys; print('openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,11 @@ def test_tokens_a_minute_count_what_replies_turn_out_to_use(clock: Clock) -> Non
     assert bucket.book(500) == pytest.approx(5)
     bucket.correct(1000)
     assert bucket.book(100) == pytest.approx(20)
+    bucket.correct(-600)
+    assert bucket.book(0) == pytest.approx(15)
+    clock.now += 1000
+    bucket.correct(300)  # nothing was expected: it counts from now on
+    assert bucket.book(0) == pytest.approx(3)
     assert Bucket(None, clock).book(10**9) == 0
 
 

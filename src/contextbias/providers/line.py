@@ -188,7 +188,7 @@ class Line:
 
     def _answered(self, reply: Reply, tokens: float) -> None:
         self.tally.answered += 1
-        self.gate.succeeded(reply.usage.input + reply.usage.output - tokens if tokens else 0.0)
+        self.gate.succeeded(reply.usage.input + reply.usage.output - tokens)
         if self.budget is not None:
             self.budget.charge(reply)
 

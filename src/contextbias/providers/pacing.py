@@ -102,6 +102,9 @@ class Bucket:
 
     def correct(self, units: float) -> None:
         """Book `units` more (or fewer) than was booked: what a reply turned out to use."""
+        if units > 0:
+            # What was not expected is used now, not at some earlier time.
+            self._free_at = max(self._free_at, self._clock())
         self._free_at += units * self._seconds_a_unit
 
 
