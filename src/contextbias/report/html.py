@@ -33,6 +33,7 @@ from contextbias.report import (
     represented,
     rewordings,
     share_figures,
+    trust,
 )
 from contextbias.report.inputs import ReportInputs
 from contextbias.report.select import (
@@ -84,6 +85,7 @@ class ReaderView:
     share_recoveries: list[planted.ShareRecovery]
     bias: list[Markup]
     planted_figure: panels.Figure | None
+    trust: trust.Trust
 
 
 def render(inputs: ReportInputs) -> dict[str, bytes]:
@@ -177,6 +179,7 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         planted_figure=share_figures.planted_figure(
             inputs.estimates, name, order, f"{ident}-recovery"
         ),
+        trust=trust.trust(inputs.estimates, name, order),
     )
 
 

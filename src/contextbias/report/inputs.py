@@ -13,6 +13,9 @@ from contextbias.tables import GeneratorRow, ImageRow, Prompt, ReaderRow
 PLANTED = "planted"
 """Reader name of the planted truth's own estimates; never shown as a reader."""
 
+PEOPLE = "people"
+"""Reader name of numbers about people among themselves; never shown as a reader."""
+
 MEAN = "mean"
 """Generator name of a mean over generators."""
 

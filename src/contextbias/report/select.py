@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from contextbias.report.inputs import ALL, MEAN, PLANTED
+from contextbias.report.inputs import ALL, MEAN, PEOPLE, PLANTED
 from contextbias.schema import COHORTS, DIMENSIONS
 from contextbias.tables import CONDITIONS
 
@@ -58,15 +58,27 @@ Index = dict[tuple[Any, ...], Number]
 
 
 def of_reader(estimates: pl.DataFrame, reader: str) -> pl.DataFrame:
-    """Rows of one reader; readers are never mixed."""
+    """Rows of one reader, without those beside people's answers; readers are never mixed."""
+    if bool(estimates["corrected"].any()):
+        estimates = estimates.filter(~is_judged())
     if estimates["reader"].n_unique() == 1 and estimates["reader"][0] == reader:
         return estimates  # millions of rows need not be copied
     return estimates.filter(pl.col("reader") == reader)
 
 
+def is_judged() -> pl.Expr:
+    """Prevalences corrected by people's answers, and the uncorrected ones that stand beside them.
+
+    Tables and figures of what was read leave them out: they would count some cells twice.
+    """
+    return pl.col("corrected") | (
+        (pl.col("method") == "wilson-clustered") & (pl.col("estimand") == "prevalence")
+    ).fill_null(False)
+
+
 def readers_in(estimates: pl.DataFrame, order: Sequence[str]) -> list[str]:
     """Readers with estimates, in the configured order, without the planted truth."""
-    seen = set(estimates["reader"].unique()) - {PLANTED}
+    seen = set(estimates["reader"].unique()) - {PLANTED, PEOPLE}
     return [name for name in order if name in seen] + sorted(seen - set(order))
 
 

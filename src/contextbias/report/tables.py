@@ -6,7 +6,7 @@ import polars as pl
 
 from contextbias.report.inputs import ALL, MEAN, PLANTED
 from contextbias.report.paper_tables import paper_tables
-from contextbias.report.select import CELL_KEYS
+from contextbias.report.select import CELL_KEYS, is_judged
 from contextbias.tables import CONDITIONS
 
 _CELL = ("reader", *CELL_KEYS)
@@ -22,6 +22,10 @@ _POINTS = (
 )  # fmt: skip
 _WITH_INTERVAL = ("range_pp", "ccs")
 _BOUNDS = ("range_pp_bounds",)
+_AGREEMENT = (
+    "agreement_raw", "agreement_kappa", "agreement_cohen_mean", "agreement_fleiss",
+    "agreement_krippendorff", "agreement_ac1",
+)  # fmt: skip
 _VERDICTS = ("invariant_paper", "verdict")
 
 
@@ -34,13 +38,17 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     ``representation.csv`` comparisons with reference shares, ``bounds.csv`` bounds over missing
     images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``coverage.csv`` who is
     answered, ``agreement.csv`` how far readings of the same images agree, ``images.csv`` images by
-    cell, ``contexts.csv`` distinct contexts,
+    cell, ``contexts.csv`` distinct contexts, ``corrected.csv`` prevalences with and without
+    correction for reading errors,
     and ``planted.csv`` the truth of a simulated study. The paper's own tables are in
     paper_tables.py.
     """
     planted = pl.col("reader") == PLANTED
     read = estimates.filter(~planted) if (estimates["reader"] == PLANTED).any() else estimates
-    frames = _frames(read) | {"planted.csv": estimates.filter(planted).drop("reader")}
+    judged = read.filter(is_judged()) if read["corrected"].any() else read.clear()
+    read = read.filter(~is_judged()) if judged.height else read
+    frames = _frames(read) | {"corrected.csv": _corrected(judged)}
+    frames |= {"planted.csv": estimates.filter(planted).drop("reader")}
     frames |= paper_tables(read)
     return {
         name: frame.write_csv().encode() for name, frame in frames.items() if not frame.is_empty()
@@ -81,9 +89,7 @@ def _frames(read: pl.DataFrame) -> dict[str, pl.DataFrame]:
             ("coverage_by_gender_presentation", "coverage_by_skin_tone"),
             ("generator", "dimension", "label"),
         ),
-        "agreement.csv": _named(
-            read, ("agreement_raw", "agreement_kappa"), ("generator", "dimension")
-        ),
+        "agreement.csv": _named(read, _AGREEMENT, ("generator", "dimension")),
         "images.csv": _selected(read, "images", ("generator", "role", "condition")),
         "contexts.csv": _selected(read, "distinct_contexts", ("generator", "condition")),
     }
@@ -102,6 +108,13 @@ def _named(frame: pl.DataFrame, estimands: tuple[str, ...], keys: tuple[str, ...
         "estimand", "reader", *keys, "condition", "method", "point", "low", "high", "n",
         "n_missing", "note",
     ).sort("estimand", "reader", *keys, "condition", nulls_last=True)  # fmt: skip
+
+
+def _corrected(judged: pl.DataFrame) -> pl.DataFrame:
+    """Prevalences and contrasts of what people have judged, one row a method."""
+    keys = ("reader", "generator", "role", "dimension", "label", "condition", "contrast")
+    columns = ("method", "corrected", "point", "low", "high", "n", "n_missing", "note")
+    return judged.select(*keys, *columns).sort(*keys, "corrected", "method", nulls_last=True)
 
 
 def _dimensions(frame: pl.DataFrame) -> pl.DataFrame:

@@ -63,8 +63,9 @@ def powered_share(
     tuning, its unlabelled images being those that were not judged. With e = (y - R a) - l (f - R g)
     and D the denominator, the variance is
 
-        [ effect (l² var(f - R g) + var e) / N + judged_effect sum w² (1 - 1/w) (e - mean e)² / W²
+        [ effect V / N + judged_effect sum w² (1 - 1/w) (e - mean e)² / W²
           + 2 pseudo sum w² / (n W²) ] / D²
+        V = l² var(f - R g) + var e + 2 l cov(f - R g, e),  that of y - R a
 
     The first part is the images drawn from the generator, the second the images that were judged
     of them. The last is as if two more images had been judged and the reader erred in both, once in
@@ -107,7 +108,9 @@ def powered_share(
         error = (y - share * a[:, None]) - slope * seen[at]
         error = error - means.w @ error
         of_errors = means.w @ error**2 * n / max(n - 1, 1)
-        variance = effect * (slope**2 * seen.var(axis=0) + of_errors) / number
+        together = means.w @ (error * (seen[at] - means.w @ seen[at])) * n / max(n - 1, 1)
+        of_images = slope**2 * seen.var(axis=0) + of_errors + 2 * slope * together
+        variance = effect * np.maximum(of_images, 0) / number
         drawn = (w**2 * np.maximum(1 - 1 / w, 0)) @ error**2 / total**2 * n / max(n - 1, 1)
         variance += judged_effect * drawn + 2 * pseudo * (w**2).sum() / (n * total**2)
         variance /= bottom**2

@@ -1,0 +1,256 @@
+"""How far a reader can be trusted: what was checked, dimension by dimension, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from contextbias.report import formats
+from contextbias.report.inputs import PEOPLE
+from contextbias.report.select import (
+    Index,
+    Number,
+    cohort_of,
+    dimension_order,
+    generators_in,
+    index,
+    is_judged,
+)
+
+NOT_CHECKED = "not checked"
+"""What stands where there is no evidence."""
+
+_KINDS = (("image", "picture"), ("set", "set of pictures"))
+"""Kinds of items, the better evidence first."""
+
+_KEYS = ("generator", "dimension", "method")
+_AS_GOOD = 0.05
+"""A reader that agrees with people this much less than people with one another is as good."""
+
+_WORDS = (
+    (0.8, "as people do"),
+    (0.6, "mostly as people do"),
+    (0.4, "often otherwise than people: with care"),
+    (-1.0, "little better than guessing: do not rely on it"),
+)
+"""Least kappa, and how the reader reads."""
+
+_SHOWN = 12
+"""Corrected contrasts that are shown of each generator."""
+
+_METHODS = ("wilson-clustered", "ppi", "misclassification")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustCell:
+    """One kind of evidence about one dimension."""
+
+    share: str
+    """Share that agrees, in whole percent; `NOT_CHECKED` without evidence."""
+    hint: str
+    """Of how many, and kappa; empty without evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRow:
+    """One dimension."""
+
+    dimension: str
+    words: str
+    """What the evidence amounts to."""
+    cells: tuple[TrustCell, ...]
+    """One a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRow:
+    """One contrast of prevalences: what the reader says, and what is left of it."""
+
+    label: str
+    cells: tuple[tuple[str, str], ...]
+    """Number and interval, one a method; the mark of a missing number with its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Everything that was checked about one reader."""
+
+    columns: tuple[str, ...]
+    """Kinds of evidence that there is."""
+    rows: tuple[TrustRow, ...]
+    """Dimensions that the reader reads; empty when nothing was checked."""
+    overall: tuple[str, ...]
+    """Sentences."""
+    simulated: bool
+    """True when annotators are simulated."""
+    contrast: str
+    """Which contrast the corrected numbers are about."""
+    corrected: tuple[tuple[str, tuple[CorrectedRow, ...]], ...]
+    """Generator and its contrasts of prevalences, the largest first."""
+    unchecked: str
+    """Dimensions without any evidence, in words."""
+
+
+def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
+    """Gather what the estimates say about the trust in one reader.
+
+    Args:
+        estimates: All estimates, of people and corrected ones among them.
+        reader: Which reader.
+        order: Generators in the order of the configuration.
+    """
+    estimand = pl.col("estimand")
+    wanted = estimand.str.starts_with("agreement_") | estimand.is_in(["label_count", "prevalence"])
+    by = pl.col("reader").is_in([reader, PEOPLE])
+    # Millions of rows are about single associations; they are not needed here.
+    kept = estimates.filter(by & wanted & ((estimand != "prevalence") | is_judged()))
+    mine = kept.filter(pl.col("reader") == reader)
+    agreement = mine.filter(estimand.str.starts_with("agreement_"))
+    ours = kept.filter(pl.col("reader") == PEOPLE)
+    raw, kappa = (index(agreement, f"agreement_{name}", _KEYS) for name in ("raw", "kappa"))
+    among = index(ours, "agreement_raw", _KEYS)
+    columns = _columns(raw, among)
+    dimensions = dimension_order(_read(mine))
+    rows = [
+        _row(name, columns, raw, kappa, among)
+        for name in sorted(dimensions, key=lambda name: cohort_of(name) != "people")
+    ]
+    checked = [row for row in rows if any(cell.share != NOT_CHECKED for cell in row.cells)]
+    lacking = [row.dimension for row in rows if row not in checked]
+    contrast, corrected = _corrected(mine, order)
+    return Trust(
+        columns=tuple(columns),
+        rows=tuple(checked),
+        overall=tuple(_overall(raw, kappa, among)),
+        simulated=bool((ours["note"] == "simulated_people").any()),
+        contrast=contrast,
+        corrected=corrected,
+        unchecked=", ".join(lacking) if checked else "",
+    )
+
+
+def _read(mine: pl.DataFrame) -> Iterable[str]:
+    names = mine.filter(pl.col("estimand") == "label_count")["dimension"]
+    return set(names.drop_nulls().unique().to_list())
+
+
+def _columns(raw: Index, among: Index) -> dict[str, str]:
+    """Title of a column -> method of its numbers."""
+    methods = sorted({str(key[2]) for key in raw if key[0] is None and key[1] is not None})
+    found: dict[str, str] = {}
+    for kind, what in (("image", "pictures"), ("set", "sets")):
+        if f"people {kind}" in methods:
+            found[f"With people, {what}"] = f"people {kind}"
+        if (None, None, kind) in among:
+            found[f"Two people, {what}"] = kind
+    for method in methods:
+        if method.startswith("reader "):
+            found[f"With {method.removeprefix('reader ')}"] = method
+        elif method.startswith("repeat "):
+            number = int(method.removeprefix("repeat "))
+            found["Asked again" if number == 1 else f"Asked again ({number})"] = method
+    return found
+
+
+def _row(
+    dimension: str, columns: Mapping[str, str], raw: Index, kappa: Index, among: Index
+) -> TrustRow:
+    cells = []
+    for method in columns.values():
+        of_people = method in ("set", "image")
+        number = (among if of_people else raw).get((None, dimension, method))
+        beyond = None if of_people else kappa.get((None, dimension, method))
+        cells.append(_cell(number, beyond))
+    return TrustRow(formats.words(dimension), _words(dimension, raw, kappa, among), tuple(cells))
+
+
+def _cell(number: Number | None, kappa: Number | None) -> TrustCell:
+    if number is None or number.point is None:
+        return TrustCell(NOT_CHECKED, "")
+    hint = f"of {formats.whole(number.n)}"
+    if kappa is not None:
+        beyond = formats.plain(kappa.point, 2)
+        hint += ", one answer only" if kappa.note == "degenerate" else f", kappa {beyond}"
+    return TrustCell(formats.coarse_percent(number.point), hint)
+
+
+def _words(dimension: str, raw: Index, kappa: Index, among: Index) -> str:
+    """What the comparison with people says, from the better kind of items."""
+    for kind, _ in _KINDS:
+        key = (None, dimension, f"people {kind}")
+        number, beyond = raw.get(key), kappa.get(key)
+        if number is None or number.point is None or beyond is None:
+            continue
+        if beyond.point is None:
+            return "all pictures look alike here: nothing to tell apart"
+        words = next(text for least, text in _WORDS if beyond.point >= least)
+        people = among.get((None, dimension, kind))
+        at_odds = people is not None and number.point >= (people.point or 2.0) - _AS_GOOD
+        if beyond.point < _WORDS[1][0] and at_odds:
+            words += "; people do not agree with one another either"
+        return words
+    return "not checked against people"
+
+
+def _overall(raw: Index, kappa: Index, among: Index) -> Iterable[str]:
+    """Sentences about all questions together."""
+    for kind, what in _KINDS:
+        key = (None, None, f"people {kind}")
+        number = raw.get(key)
+        if number is None or number.point is None:
+            continue
+        share = formats.coarse_percent(number.point)
+        spread = formats.share_interval(number.low, number.high)
+        yield (
+            f"Of {formats.whole(number.n)} questions about a {what} that most people and the "
+            f"reader both answered, both say the same in {share} {spread}; Cohen's kappa "
+            f"{formats.plain(kappa[key].point, 2)}."
+        )
+        people = among.get((None, None, kind))
+        if people is not None and people.point is not None:
+            again = formats.coarse_percent(people.point)
+            yield f"Two people who judge the same {what} say the same in {again}."
+
+
+def _corrected(
+    mine: pl.DataFrame, order: Sequence[str]
+) -> tuple[str, tuple[tuple[str, tuple[CorrectedRow, ...]], ...]]:
+    """The first contrast that there is, with and without correction."""
+    rows = mine.filter(is_judged(), pl.col("role").is_null(), pl.col("contrast").is_not_null())
+    seen = set(rows["contrast"].unique())
+    contrast = next((c for c in ("CA-U - CF", "CA-R - CF", "CA-U - CA-R") if c in seen), "")
+    rows = rows.filter(pl.col("contrast") == contrast)
+    numbers = [
+        index(rows, "prevalence", ("generator", "dimension", "label"), method=method)
+        for method in _METHODS
+    ]
+    found = []
+    for generator in generators_in(rows, order, mean=False):
+        keys = [
+            key
+            for key, number in numbers[1].items()
+            if key[0] == generator and number.point is not None and key in numbers[0]
+        ]
+        keys.sort(key=lambda key: (-abs(numbers[0][key].point or 0.0), key[1:]))
+        parts = tuple(
+            CorrectedRow(
+                f"{formats.words(key[1])}: {formats.words(key[2])}",
+                tuple(_points(of.get(key)) for of in numbers),
+            )
+            for key in keys[:_SHOWN]
+        )
+        if parts:
+            found.append((generator, parts))
+    return contrast, tuple(found)
+
+
+def _points(number: Number | None) -> tuple[str, str]:
+    """A difference of shares and its interval, in percentage points."""
+    if number is None or number.point is None:
+        note = number.note if number is not None else None
+        return formats.MISSING, formats.words(note or "")
+    ends = [None if end is None else 100 * end for end in (number.low, number.high)]
+    spread = formats.interval(ends[0], ends[1], sign=True, digits=1)
+    return formats.signed(100 * number.point, 1), spread
