@@ -197,7 +197,7 @@ def memory(count: int) -> None:
             # Small ones: it is their number that counts here.
             photo(seed, 64).save(root / "pictures" / f"{seed}.png")
         measured("memory", count, lambda: stored(root, base_url, count, watch, 64))
-        high = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        high = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
         print(f"high mark {high:,.0f} MB")
 
 
