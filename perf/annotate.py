@@ -91,6 +91,7 @@ class Person:
     def answer(self, data: dict[str, Any], question: dict[str, Any], key: str) -> dict[str, Any]:
         label = "cup" if question["is_open"] else question["choices"][0]["value"]
         return {
+            "study": data["study"],
             "annotator": self.name,
             "position": data["position"],
             "dimension": question["dimension"],

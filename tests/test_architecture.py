@@ -192,6 +192,20 @@ def test_every_way_of_writing_is_known_here() -> None:
     assert writing == set(WRITERS) - {"keep_receipt"}
 
 
+def test_only_annotate_writes_what_people_answer() -> None:
+    (book,) = [
+        node
+        for node in modules()["contextbias.people.annotations"].body
+        if isinstance(node, ast.ClassDef)
+    ]
+    methods = {node.name for node in book.body if isinstance(node, ast.FunctionDef)}
+    writing = {name for name in methods if name.startswith("append_")}
+    assert len(writing) == 7
+    for module, tree in modules().items():
+        names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert not names & writing or part_of(module) in ("annotate", "people"), module
+
+
 def test_only_the_database_speaks_sql() -> None:
     users = {part_of(module) for module in modules() if "sqlite3" in set(imports(module))}
     assert users == {"database", "migrations"}

@@ -18,6 +18,7 @@ import pytest
 from tests.annotate.made import answering, served, tokens
 
 from contextbias.cli.main import main
+from contextbias.people import Annotations
 
 
 def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
@@ -112,10 +113,13 @@ def test_nobody_was_invited_yet(
     assert "annotate invite" in err
 
 
-def sent(**changes: Any) -> dict[str, Any]:
+def sent(folder: Path, **changes: Any) -> dict[str, Any]:
+    with Annotations.open(folder) as book:
+        plan = book.plan()
+    assert plan is not None
     values = {
-        "annotator": "a1", "position": 1, "dimension": "mood", "labels": ["calm"], "reason": None,
-        "count": 3, "seconds": 2.5, "based_on": 0, "key": "k1",
+        "study": plan.plan, "annotator": "a1", "position": 1, "dimension": "mood",
+        "labels": ["calm"], "reason": None, "count": 3, "seconds": 2.5, "based_on": 0, "key": "k1",
     }  # fmt: skip
     return values | changes
 
@@ -132,7 +136,7 @@ def test_a_server_that_is_killed_has_lost_nothing(folder: Path) -> None:
     token = tokens(folder, 1)["a1"]
     with served(folder) as (process, url, _), client_of(url, token) as client:
         for number in range(5):
-            answer = sent(key=f"k{number}", based_on=number, seconds=number + 1)
+            answer = sent(folder, key=f"k{number}", based_on=number, seconds=number + 1)
             assert client.post("/answers", json=answer).status_code == 200
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

@@ -31,6 +31,7 @@ class Client:
     def __init__(self, site: Site) -> None:
         self._transport = httpx.ASGITransport(app=site.app)
         self.cookies = httpx.Cookies()
+        self.study = site.answering.plan.plan
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         async def one() -> httpx.Response:
@@ -48,6 +49,8 @@ class Client:
 
     def post(self, path: str, **options: Any) -> httpx.Response:
         options["headers"] = {"origin": BASE, **options.get("headers", {})}
+        if "json" in options:
+            options["json"] = {"study": self.study, **options["json"]}
         return self._send("POST", path, **options)
 
 
@@ -230,6 +233,7 @@ def test_training_says_what_is_known(site: Site, study: Answering, links: dict[s
 
 
 WRONG = [
+    {"study": None},
     {"labels": "calm"},
     {"labels": [1]},
     {"count": 2.5},
@@ -266,7 +270,7 @@ def test_what_is_no_json_is_refused(site: Site, links: dict[str, str], body: byt
 
 def test_not_a_number_of_seconds(site: Site, links: dict[str, str]) -> None:
     client = signed_in(site, links["a1"])
-    body = json.dumps(sent(seconds=float("nan")))
+    body = json.dumps(sent(seconds=float("nan"), study=client.study))
     assert client.post("/answers", content=body).status_code == 422
     assert client.post("/answers", json=sent(seconds=1e9)).status_code == 200
 
@@ -277,7 +281,10 @@ def test_answers_of_another_person_s_window_are_not_mixed_up(
     client = signed_in(site, links["a1"])
     client.get(f"/a/{links['a2']}")  # in the same browser
     assert client.post("/answers", json=sent()).status_code == 409
+    # Nor are those that another study on the same address has left in the browser.
+    assert client.post("/answers", json=sent(annotator="a2", study="other")).status_code == 409
     assert study.book.audit_trail() == []
+    assert client.post("/answers", json=sent(annotator="a2")).status_code == 422  # no consent yet
 
 
 def test_a_store_that_cannot_be_written_is_a_fault_to_try_again(

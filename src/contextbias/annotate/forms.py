@@ -20,8 +20,8 @@ async def form_of(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def given_of(sent: Any) -> tuple[Given, str]:
-    """The answer in what the page sent, and whose it says it is.
+def given_of(sent: Any) -> tuple[Given, tuple[str, str]]:
+    """The answer in what the page sent, and of which study and annotator it says it is.
 
     Raises:
         KeyError: A field is missing.
@@ -33,7 +33,8 @@ def given_of(sent: Any) -> tuple[Given, str]:
     numbers = [sent["position"], sent["based_on"], 0 if count is None else count]
     if not all(type(number) is int for number in numbers):
         raise TypeError("position, based_on and count are whole numbers")
-    texts = [sent["annotator"], sent["dimension"], sent["key"], "" if reason is None else reason]
+    texts = [sent[name] for name in ("study", "annotator", "dimension", "key")]
+    texts.append("" if reason is None else reason)
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a text is missing")
     if sent["dimension"] not in DIMENSIONS:
@@ -50,7 +51,7 @@ def given_of(sent: Any) -> tuple[Given, str]:
         based_on=sent["based_on"],
         key=sent["key"],
     )
-    return given, sent["annotator"]
+    return given, (sent["study"], sent["annotator"])
 
 
 def script_data(value: Any) -> Markup:

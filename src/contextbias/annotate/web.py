@@ -38,8 +38,6 @@ from contextbias.annotate.questions import question, words
 from contextbias.errors import ContextBiasError, InputError
 from contextbias.schema import dimensions_of
 
-COOKIE, ADMIN_COOKIE = "annotator", "administrator"
-
 _YEAR = 365 * 24 * 3600
 _STATIC = {"answer.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
 _COHORTS = {
@@ -73,6 +71,11 @@ class Site:
         self.admin_token = secrets.token_urlsafe(24)
         self._admin_hash = token_hash(self.admin_token)
         self._pictures = Pictures(find)
+        # Cookies know no ports, and browsers keep what waits for a server: two studies that are
+        # served under one name must not take each other's.
+        self._study = answering.plan.plan
+        self.cookie = f"annotator-{self._study[:8]}"
+        self.admin_cookie = f"administrator-{self._study[:8]}"
         self._secure = public_url.startswith("https:")
         self._pages = Environment(
             loader=PackageLoader("contextbias.annotate"),
@@ -117,14 +120,14 @@ class Site:
     # ---- who is there
 
     def _annotator(self, request: Request) -> str:
-        row = self.answering.sign_in(request.cookies.get(COOKIE, ""))
+        row = self.answering.sign_in(request.cookies.get(self.cookie, ""))
         if row is None:
             raise HTTPException(403, "Open your personal link first. If it does not work any more, "
                                 "ask whoever gave it to you for a new one.")  # fmt: skip
         return row.annotator
 
     def _check_admin(self, request: Request) -> None:
-        given = token_hash(request.cookies.get(ADMIN_COOKIE, ""))
+        given = token_hash(request.cookies.get(self.admin_cookie, ""))
         if not hmac.compare_digest(given, self._admin_hash):
             raise HTTPException(403, "This page needs the administrator's link, which the server "
                                 "prints when it starts.")  # fmt: skip
@@ -135,14 +138,14 @@ class Site:
         if self.answering.sign_in(token) is None:
             raise HTTPException(403, "This link does not work, or not any more. Ask whoever gave "
                                 "it to you for a new one.")  # fmt: skip
-        return self._with_cookie("/", COOKIE, token)
+        return self._with_cookie("/", self.cookie, token)
 
     async def enter_admin(self, request: Request) -> Response:
         """The administrator's link."""
         token = request.path_params["token"]
         if not hmac.compare_digest(token_hash(token), self._admin_hash):
             raise HTTPException(403, "This link is of an earlier start of the server.")
-        return self._with_cookie("/admin", ADMIN_COOKIE, token)
+        return self._with_cookie("/admin", self.admin_cookie, token)
 
     def _with_cookie(self, where: str, name: str, token: str) -> Response:
         response = RedirectResponse(where, 303)
@@ -207,6 +210,7 @@ class Site:
         place = next(i for i, t in enumerate(tasks) if t is task)
         asked = [self.answering.question(d, task).as_json() for d in self.answering.questions]
         data = {
+            "study": self._study,
             "annotator": name,
             "position": task.assignment.position,
             "kind": task.item.kind,
@@ -250,8 +254,8 @@ class Site:
         name = self._annotator(request)
         try:
             given, who = given_of(await request.json())
-            if who != name:
-                # Another link was opened in this browser: the answer is somebody else's.
+            if who != (self._study, name):
+                # Another link was opened in this browser: the answer is not this annotator's.
                 return JSONResponse({"error": "other_annotator"}, 409)
             task = self.answering.task(name, given.position)
             stored = self.answering.submit(name, given)
@@ -273,7 +277,7 @@ class Site:
             raise HTTPException(400, "Tick the box to confirm; nothing was removed.")
         number = self.answering.remove(name)
         response = self._page("left.html.j2", None, number=number)
-        response.delete_cookie(COOKIE)
+        response.delete_cookie(self.cookie)
         return response
 
     # ---- the administrator's page

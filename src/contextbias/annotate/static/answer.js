@@ -9,7 +9,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
   const isSet = data.kind === "set";
-  const prefix = `contextbias:${data.annotator}:`;
+  const prefix = `contextbias:${data.study}:${data.annotator}:`;
   const RETRY_MS = 3000;
 
   // ---- what waits for the server
@@ -247,6 +247,7 @@
     const asked = question();
     const isNew = !answered(asked.dimension);
     const answer = {
+      study: data.study,
       annotator: data.annotator,
       position: data.position,
       dimension: asked.dimension,
