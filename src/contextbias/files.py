@@ -35,6 +35,7 @@ TRUTH_SUFFIX = ".truth.json"
 """The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
 
 _RECEIPTS_ELSEWHERE = ".receipts"
+_OWNER = ".study"
 
 _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -137,6 +138,28 @@ class StudyFiles:
             write_atomic(self.root / relative, data)
         else:
             place.write(name, data)
+
+    def claim(self) -> None:
+        """Make the place of images this study's own: receipts there are taken for its rows.
+
+        Raises:
+            StudyError: It is another study's.
+            InputError: It cannot be reached or written.
+        """
+        place = self._place()
+        if place is None:
+            return
+        mine, owner = str(self.root), None
+        if place.has(_OWNER):
+            owner = place.read(_OWNER).decode("utf-8", "replace")
+        if owner is None:
+            place.write(_OWNER, mine.encode())
+        elif owner != mine:
+            raise StudyError(
+                f"{self.images} keeps the images of the study {owner}",
+                "give each study a place of its own; if this study was moved, remove "
+                f"{place.where(_OWNER)}",
+            )
 
     def look_again(self) -> None:
         """Forget which images a URL was seen to have: others may have been there since."""

@@ -101,6 +101,7 @@ class Study:
                 check_store_is_there(root)
             study = cls(root, Database(root / STORE_FILE, writing=writing), lock)
             if writing:
+                study.files.claim()
                 study._take_in_receipts()
             if lock is not None:
                 sweep_after_a_crash(root, lock)

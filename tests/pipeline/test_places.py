@@ -97,3 +97,15 @@ def test_images_that_were_made_before_stay_where_they_are(tmp_path: Path) -> Non
     assert contextbias("run", str(study), "--until", "extract") == 0
     assert len(list((study / "images").rglob("*.png"))) == 5
     assert len(list((tmp_path / "elsewhere").rglob("*.png"))) == 13
+
+
+def test_two_studies_do_not_share_a_place(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Receipts there would be taken for rows of whichever comes first."""
+    assert contextbias("generate", str(study), "--limit", "1") == 0
+    other = study.with_name("other")
+    other.mkdir()
+    (other / "study.toml").write_text((study / "study.toml").read_text())
+    assert contextbias("generate", str(other)) == 2
+    assert f"keeps the images of the study {study}" in capsys.readouterr().err
+    assert not (other / "images").exists()
+    assert contextbias("generate", str(study), "--limit", "1") == 0
