@@ -51,7 +51,8 @@ class Batches:
         self.ask: Ask = lambda _body, _batch: (500, {})
         self.uploads: list[int] = []
         """Requests of each file that was uploaded as input."""
-        self._looks: dict[str, int] = {}
+        self.looks: dict[str, int] = {}
+        """How often each batch was looked at."""
         self._random = random.Random(self.seed)
 
     def handle(self, request: Request) -> Response | None:
@@ -160,9 +161,9 @@ class Batches:
             batch["status"] = "failed"
             batch["errors"] = {"object": "list", "data": [{"code": code, "message": message}]}
             return batch
-        self._looks[name] = self._looks.get(name, 0) + 1
+        self.looks[name] = self.looks.get(name, 0) + 1
         batch["status"] = "in_progress"
-        if self._looks[name] > self.polls:
+        if self.looks[name] > self.polls:
             self._finish(batch)
         return batch
 
