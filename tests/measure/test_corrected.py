@@ -1,0 +1,219 @@
+"""Corrected prevalences as rows: which there are, what they are, and when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.measure.answered import answer, people
+from tests.measure.facts import fact, frame
+
+from contextbias.measure import measure
+from contextbias.measure.corrected import FEWEST
+from contextbias.stats.ppi import plain_share
+
+Read = Callable[[str, np.random.Generator], str]
+
+
+def study(
+    read: Read,
+    *,
+    images: int = 200,
+    judged: int = 60,
+    shares: tuple[float, float] = (0.7, 0.3),
+    seed: int = 1,
+    roles: int = 4,
+) -> pl.DataFrame:
+    """CF and CA-U of several roles; `shares` of the images of each are calm, the rest tense."""
+    rng = np.random.default_rng(seed)
+    facts, answers = [], []
+    for condition, share in zip(("CF", "CA-U"), shares, strict=True):
+        truths = np.where(rng.random(images) < share, "calm", "tense")
+        some = set(rng.choice(images, judged, replace=False))
+        for k, truth in enumerate(truths.tolist()):
+            keys: dict[str, Any] = {"condition": condition, "role": f"role {k % roles}"}
+            name = f"{condition}-{k}"
+            # 5 prompts, each a context of its own.
+            facts.append(fact(name, "mood", read(truth, rng), prompt_id=f"p{k % 5}", **keys))
+            if k in some:
+                p = judged / images
+                answers += [answer(who, name, truth, probability=p, **keys) for who in "ab"]
+    return measure(frame(facts), bootstrap=0, judged=people(answers))
+
+
+def blind(truth: str, rng: np.random.Generator) -> str:
+    """Takes a third of what is calm for tense."""
+    return "tense" if truth == "calm" and rng.random() < 1 / 3 else truth
+
+
+def exact(truth: str, _: np.random.Generator) -> str:
+    return truth
+
+
+def one(rows: pl.DataFrame, method: str, label: str = "calm", **keys: Any) -> dict[str, Any]:
+    keys = {"role": None, "condition": None, "contrast": None} | keys
+    found = rows.filter(
+        pl.col("estimand") == "prevalence",
+        pl.col("method") == method,
+        pl.col("label") == label,
+        *(pl.col(name).eq_missing(pl.lit(value)) for name, value in keys.items()),
+    )
+    assert found.height == 1, found
+    return found.to_dicts()[0]
+
+
+def test_uncorrected_and_corrected_stand_side_by_side() -> None:
+    rows = study(blind)
+    for condition, truth in (("CF", 0.7), ("CA-U", 0.3)):
+        plain = one(rows, "wilson-clustered", condition=condition)
+        assert not plain["corrected"]
+        assert plain["n"] == 200
+        for method in ("ppi", "misclassification"):
+            row = one(rows, method, condition=condition)
+            assert row["corrected"]
+            assert row["low"] <= truth <= row["high"]
+            assert abs(row["point"] - truth) < abs(plain["point"] - truth)
+    # The reader sees two thirds of every share, so two thirds of the difference.
+    assert one(rows, "wilson-clustered", contrast="CA-U - CF")["low"] > -0.4
+    for method in ("ppi", "misclassification"):
+        row = one(rows, method, contrast="CA-U - CF")
+        assert row["low"] <= -0.4 <= row["high"]
+        assert row["condition"] is None
+    assert one(rows, "ppi", condition="all")["n"] == 120
+    assert one(rows, "misclassification", condition="CF")["n"] == 120
+
+
+def test_the_plain_prevalence_is_that_of_the_images() -> None:
+    rows = study(exact, roles=1)
+    row = one(rows, "wilson-clustered", condition="CF")
+    same = one(rows, "wilson", condition="CF", role="role 0")
+    assert row["point"] == same["point"]
+    effect = rows.filter(pl.col("estimand") == "design_effect", pl.col("condition") == "CF")[
+        "point"
+    ][0]
+    _, low, high = plain_share([row["point"] * 200], 200, effect=effect)
+    assert (row["low"], row["high"]) == (pytest.approx(low[0]), pytest.approx(high[0]))
+
+
+def test_too_few_judged_images_are_missing_with_a_note() -> None:
+    rows = study(exact, judged=FEWEST - 1)
+    few = one(rows, "ppi", condition="CF")
+    assert (few["point"], few["low"], few["note"]) == (None, None, "few_labels")
+    assert few["n"] == FEWEST - 1
+    assert one(rows, "ppi", contrast="CA-U - CF")["note"] == "few_labels"
+    assert one(rows, "ppi", condition="all")["point"] is not None
+    assert one(study(exact, judged=FEWEST), "ppi", condition="CF")["point"] is not None
+
+
+def test_a_role_with_enough_judged_images_has_rows_of_its_own() -> None:
+    rows = study(blind, roles=1)
+    own = one(rows, "ppi", condition="CF", role="role 0")
+    assert own["point"] == pytest.approx(one(rows, "ppi", condition="CF")["point"])
+    assert one(rows, "wilson-clustered", contrast="CA-U - CF", role="role 0")["point"] is not None
+    several = study(blind, roles=20)
+    assert several.filter(pl.col("corrected"), pl.col("role").is_not_null()).is_empty()
+
+
+def test_a_reader_that_guesses_is_not_inverted() -> None:
+    def guess(_: str, rng: np.random.Generator) -> str:
+        return "calm" if rng.random() < 0.5 else "tense"
+
+    row = one(study(guess), "misclassification", condition="CF")
+    assert (row["point"], row["note"]) == (None, "not_invertible")
+    ppi = one(study(guess), "ppi", condition="CF")
+    assert ppi["low"] <= 0.7 <= ppi["high"]
+
+
+def test_a_label_that_people_see_too_seldom_has_no_matrix() -> None:
+    def rare(truth: str, rng: np.random.Generator) -> str:
+        return "joyful" if rng.random() < 0.02 else truth
+
+    rows = study(rare)
+    row = one(rows, "misclassification", label="joyful", condition="CF")
+    assert (row["point"], row["note"]) == (None, "few_labels")
+    never = one(rows, "ppi", label="joyful", condition="CF")  # people never saw it
+    assert never["point"] == 0
+    assert never["high"] > 0
+    assert one(rows, "misclassification", condition="CF")["point"] is not None
+
+
+def test_where_the_reader_has_no_answer_people_may_have_one() -> None:
+    def unsure(truth: str, rng: np.random.Generator) -> str:
+        return "unknown" if truth == "calm" and rng.random() < 0.5 else truth
+
+    rows = study(unsure)
+    plain = one(rows, "wilson-clustered", condition="CF")
+    assert plain["n_missing"] > 0
+    assert plain["high"] < 0.7  # only half of what is calm was read
+    row = one(rows, "ppi", condition="CF")
+    assert row["low"] <= 0.7 <= row["high"]
+
+
+def test_where_people_have_no_answer_the_image_does_not_count() -> None:
+    facts, answers = [], []
+    for k in range(120):
+        truth = ("calm", "tense", "unknown")[k % 3]
+        facts.append(fact(f"i{k}", "mood", "calm" if truth == "unknown" else truth))
+        if k < 90:
+            answers.append(answer("a", f"i{k}", truth, probability=0.75))
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers))
+    row = one(rows, "ppi", condition="CF")
+    assert (row["n"], row["n_missing"]) == (60, 30)
+    assert row["point"] == pytest.approx(0.5, abs=0.05)
+    assert one(rows, "wilson-clustered", condition="CF")["point"] == pytest.approx(2 / 3)
+
+
+def test_lists_are_corrected_label_by_label() -> None:
+    facts, answers = [], []
+    for k in range(160):
+        true = ["chair"] * (k % 2 == 0) + ["lamp"] * (k % 4 == 0)
+        seen = [label for label in true if label != "lamp" or k % 8]
+        facts += [fact(f"i{k}", "items", label) for label in seen or ["empty"]]
+        if k < 80:
+            answers.append(
+                answer("a", f"i{k}", true or "empty", dimension="items", probability=0.5)
+            )
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers))
+    for label, truth in (("chair", 0.5), ("lamp", 0.25)):
+        for method in ("ppi", "misclassification"):
+            row = one(rows, method, label=label, condition="CF")
+            assert row["point"] == pytest.approx(truth, abs=0.02), (label, method)
+    assert one(rows, "wilson-clustered", label="lamp", condition="CF")["point"] == 0.125
+
+
+def test_weights_are_used() -> None:
+    # Of 100 images of one role 50 were judged, of 300 of another 30; the reader errs in the second.
+    facts, answers = [], []
+    for role, images, judged in (("x", 100, 50), ("y", 300, 30)):
+        for k in range(images):
+            name = f"{role}{k}"
+            facts.append(fact(name, "mood", "calm" if role == "x" else "tense", role=role))
+            if k < judged:
+                truth = "tense" if role == "y" and k % 2 else "calm"
+                p = judged / images
+                answers.append(answer("a", name, truth, role=role, probability=p))
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers))
+    # y: half calm where none was read: (100 + 150) / 400.
+    assert one(rows, "ppi", condition="CF")["point"] == pytest.approx(0.625)
+
+
+def test_images_that_are_not_there_are_no_part_of_the_population() -> None:
+    facts = [fact(f"i{k}", "mood", "calm" if k % 2 else "tense") for k in range(60)]
+    facts += [fact(f"b{k}", "mood", "blocked", person=None) for k in range(40)]
+    answers = [answer("a", f"i{k}", "calm", probability=1.0) for k in range(60)]
+    answers.append(answer("a", "elsewhere", "calm"))
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers))
+    row = one(rows, "wilson-clustered", condition="CF")
+    assert (row["n"], row["n_missing"]) == (60, 0)
+    assert one(rows, "ppi", condition="CF")["point"] == pytest.approx(1)
+
+
+def test_what_a_reader_cannot_read_is_not_corrected() -> None:
+    facts = [fact(f"i{k}", "mood", "not_readable") for k in range(60)]
+    facts += [fact(f"i{k}", "framing", "wide") for k in range(60)]
+    answers = [answer("a", f"i{k}", "calm", probability=1.0) for k in range(60)]
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers))
+    assert not rows["corrected"].any()
