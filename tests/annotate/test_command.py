@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -184,3 +185,13 @@ def test_other_machines_are_let_in_when_asked(folder: Path) -> None:
         with client_of(local, token) as client:
             assert client.get("/").status_code == 200
         assert httpx.get(f"{local}/health", headers={"host": "any.example"}).text == "ok"
+
+
+def test_the_page_needs_its_extra_and_nothing_else_does(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert call(capsys, "simulate", folder, "--annotators", 1)[0] == 0
+    code, _, err = call(capsys, "serve", folder)
+    assert code == 2
+    assert 'pip install "contextbias[annotate]"' in err
