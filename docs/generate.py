@@ -20,8 +20,10 @@ from contextbias import annotation_tables, errors, tables
 from contextbias.cli.main import app
 from contextbias.config import StudyConfig
 from contextbias.extract.local.reader import LocalReaderOptions
+from contextbias.extract.openai.options import OpenAIReaderOptions
 from contextbias.extract.simulated import SimulatedReaderOptions
 from contextbias.generate.command import CommandOptions
+from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.openai_images import OpenAIImagesOptions
 from contextbias.generate.simulated import SimulatedOptions
 from contextbias.schema import CODEBOOK_VERSION, COHORTS, dimensions_of
@@ -147,10 +149,12 @@ def config_page() -> Iterator[str]:
             yield from _section(heading, sections[name])
     backends = (
         ("Options of the generator `simulated`", SimulatedOptions),
+        ("Options of the generator `diffusers`", DiffusersOptions),
         ("Options of the generator `command`", CommandOptions),
         ("Options of the generator `openai_images`", OpenAIImagesOptions),
         ("Options of the reader `simulated`", SimulatedReaderOptions),
         ("Options of the reader `local`", LocalReaderOptions),
+        ("Options of the reader `openai`", OpenAIReaderOptions),
     )
     for heading, model in backends:
         options = model.model_json_schema()
