@@ -37,6 +37,9 @@ READERS = {
     "simulated": Entry("contextbias.extract.simulated:SimulatedReader"),
     "local": Entry("contextbias.extract.local:LocalReader", extra="local"),
     "openai": Entry("contextbias.extract.openai:OpenAIReader", extra="openai"),
+    "transformers": Entry(
+        "contextbias.extract.transformers:TransformersReader", extra="transformers"
+    ),
 }
 """Built-in readers."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from contextbias.extract.openai.asking import Asked
 from contextbias.extract.protocol import RawReading
-from contextbias.extract.vision.answers import is_blank_loop
+from contextbias.extract.vision.answers import is_blank_loop, summed_up
 from contextbias.extract.vision.instructions import TEMPLATE_VERSION
 from contextbias.extract.vision.kept import ANSWERS, packed
 from contextbias.providers.outcomes import BLOCKED, ERROR, INVALID, TRUNCATED, Reply, Usage
@@ -17,7 +17,6 @@ from contextbias.tables import FILTERED, OK
 
 _STATUS = {BLOCKED: FILTERED}
 # A filter of the reader's service is another reason than a generator that refuses its prompt.
-_MOST_FAULTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +82,7 @@ def _status(asked: Asked, reply: Reply) -> tuple[str, str | None]:
         return _STATUS.get(reply.status, reply.status), reply.reason
     if asked.answer.record is not None:
         return OK, None
-    faults = asked.answer.faults
-    said = "; ".join(faults[:_MOST_FAULTS])
-    if len(faults) > _MOST_FAULTS:
-        said += f"; and {len(faults) - _MOST_FAULTS} more"
-    if asked.not_repaired is not None:
-        said += f" (and asking once more failed: {asked.not_repaired})"
-    return INVALID, said
+    return INVALID, summed_up(asked.answer.faults, asked.not_repaired)
 
 
 def _cut(reply: Reply) -> str:

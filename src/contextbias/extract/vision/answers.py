@@ -14,6 +14,7 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 # Blanks without end are what a grammar allows between two tokens of JSON; some models stay there.
 _LOOP = 200
+_MOST_FAULTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,21 @@ def parse_answer(text: str) -> Answer:
     record = record_of_answer(told)
     faults = check_record(record)
     return Answer(faults=faults) if faults else Answer(record)
+
+
+def summed_up(faults: list[str], not_repaired: str | None = None) -> str:
+    """Why an answer is invalid, in one line.
+
+    Args:
+        faults: What is wrong with it, 1 or more.
+        not_repaired: Why asking once more brought no answer; None where it did, or was not tried.
+    """
+    said = "; ".join(faults[:_MOST_FAULTS])
+    if len(faults) > _MOST_FAULTS:
+        said += f"; and {len(faults) - _MOST_FAULTS} more"
+    if not_repaired is not None:
+        said += f" (and asking once more failed: {not_repaired})"
+    return said
 
 
 def is_blank_loop(text: str) -> bool:
