@@ -7,9 +7,11 @@ encoded anew without any of that.
 from __future__ import annotations
 
 import io
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -37,19 +39,37 @@ class Pictures:
         self._budget = budget
         self._held = 0
         self._kept: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self._making: dict[tuple[str, str], Future[bytes | None]] = {}
         self._lock = threading.Lock()
+        # More at once would only take turns, and keep the answers of others waiting.
+        self._room = threading.Semaphore(max(1, (os.cpu_count() or 2) // 2))
 
     def get(self, image: str, size: str) -> bytes | None:
-        """The picture at a size of `SIZES`; None when the file cannot be read. Thread-safe."""
+        """The picture at a size of `SIZES`; None when the file cannot be read. Thread-safe.
+
+        Whoever asks for a picture that is being made waits for it, instead of making it, too.
+        """
         key = (image, size)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        path = self._find(image)
-        data = None if path is None else encoded(path, SIZES[size])
-        if data is not None:
-            self._keep(key, data)
+            waiting = self._making.get(key)
+            if waiting is None:
+                made = self._making[key] = Future()
+        if waiting is not None:
+            return waiting.result()
+        data = None
+        try:
+            with self._room:
+                path = self._find(image)
+                data = None if path is None else encoded(path, SIZES[size])
+            if data is not None:
+                self._keep(key, data)
+        finally:
+            with self._lock:
+                del self._making[key]
+            made.set_result(data)
         return data
 
     def _keep(self, key: tuple[str, str], data: bytes) -> None:
