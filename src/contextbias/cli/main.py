@@ -30,6 +30,7 @@ from contextbias.cli import (
     run,
     specifications,
     status,
+    validate,
 )
 from contextbias.cli import prompts as prompts_command
 from contextbias.errors import ContextBiasError, InputError, one_line
@@ -82,6 +83,7 @@ app.command(rich_help_panel=_STUDY)(run.measure)
 app.command(rich_help_panel=_STUDY)(run.report)
 app.command(rich_help_panel=_STUDY)(specifications.specifications)
 app.add_typer(imports.app, name="import", rich_help_panel=_STUDY)
+app.command(rich_help_panel=_STUDY)(validate.validate)
 app.add_typer(annotate.app, name="annotate", rich_help_panel=_STUDY)
 app.command(rich_help_panel=_PARTS)(prompts_command.prompts)
 app.add_typer(bench.app, name="bench", rich_help_panel=_PARTS)

@@ -21,7 +21,7 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     study = plan["study"]
     yield f"{study['name']} ({study['folder']})" if study else "ContextBench, without a study"
     if plan["work"] is not None and plan["work"]["sections"]:
-        yield from _work(plan["work"])
+        yield from work_lines(plan["work"])
     if not plan["comparisons"]:
         yield ""
         yield from _wrapped(
@@ -40,7 +40,8 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
 # ---- the work
 
 
-def _work(work: dict[str, Any]) -> Iterator[str]:
+def work_lines(work: dict[str, Any]) -> Iterator[str]:
+    """Lines about what is still to be done, from `contextbias.pipeline.workload.workload`."""
     yield ""
     head = ("STAGE", "NAME", "BACKEND", "WANTED", "DONE", "TO DO", "TIME", "DISK")
     rows = [

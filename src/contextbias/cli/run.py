@@ -191,7 +191,7 @@ def run_stages(folder: Path, stages: Sequence[str], options: Options) -> Study:
                 "interrupted; what was finished is kept: run the same command again to go on"
             )
             raise typer.Exit(130) from None
-    _print_done(done)
+    print_done(done)
     return study
 
 
@@ -223,7 +223,8 @@ def finish(study: Study, *, report: bool = True) -> None:
         )
 
 
-def _print_done(done: Sequence[Done]) -> None:
+def print_done(done: Sequence[Done]) -> None:
+    """Say what each stage did."""
     for stage in done:
         _say(f"{stage.stage:<13}{stage.note}")
     if not any(stage.new for stage in done):

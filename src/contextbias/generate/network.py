@@ -59,12 +59,16 @@ class Network:
         """The possible answers of a node."""
         return self._nodes[name].values
 
-    def sample(self, uniform: Callable[[str], float]) -> dict[str, str]:
+    def sample(
+        self, uniform: Callable[[str], float], settled: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
         """Draw every node once.
 
         Args:
             uniform: Gives each node, by name, its number in [0, 1): the answer is the one whose
                 stretch of the cumulative distribution holds it.
+            settled: Node -> the answer that it has whatever is drawn; what depends on it is drawn
+                given that. One that the node has not is left out.
 
         Returns:
             Node name -> answer, in sampling order.
@@ -75,6 +79,8 @@ class Network:
             row = self._cumulative[name][tuple(index[parent] for parent in node.parents)]
             at = int(np.searchsorted(row, uniform(name) * row[-1], side="right"))
             index[name] = min(at, len(node.values) - 1)
+            if settled is not None and settled.get(name) in node.values:
+                index[name] = node.values.index(settled[name])
             drawn[name] = node.values[index[name]]
         return drawn
 

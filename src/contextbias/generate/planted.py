@@ -36,12 +36,14 @@ from typing import TypeAlias
 import polars as pl
 
 from contextbias.generate.drawing.settings import palette_colors, setting_for
+from contextbias.generate.explicit import nodes_for, show
 from contextbias.generate.network import Network
 from contextbias.generate.planted_answers import Question, questions, to_record
 from contextbias.generate.planted_nodes import EVERYDAY, build_network
 from contextbias.generate.planted_tables import Place, place_of, table
 from contextbias.schema.codebook import DIMENSIONS
 from contextbias.schema.records import Record
+from contextbias.schema.wording import Named
 from contextbias.tables import Prompt
 
 PLANTED_SCHEMA = {
@@ -56,6 +58,7 @@ PLANTED_SCHEMA = {
 
 _NORMAL = NormalDist()
 _BELOW_ONE = math.nextafter(1.0, 0.0)
+_COMPLIES = "complies"  # the name under which its random number is drawn; no node has it
 
 _Cell: TypeAlias = tuple[str, str, str]
 
@@ -107,11 +110,22 @@ def draw_record(
     location: str | None,
     prompt_id: str,
     seed: int,
+    named: Named | None = None,
+    compliance: float = 1.0,
 ) -> Drawn:
-    """Draw the truth of one picture; the same arguments give the same record everywhere."""
+    """Draw the truth of one picture; the same arguments give the same record everywhere.
+
+    `named` is the label that the prompt names, and `compliance` the probability that the picture
+    shows it for that reason; see explicit.py.
+    """
     network = model.network(role, condition, location)
-    answers = network.sample(_uniforms(model, prompt_id, seed))
+    uniform = _uniforms(model, prompt_id, seed)
+    complies = named is not None and uniform(_COMPLIES) < compliance
+    settled = nodes_for(named) if named is not None and complies else None
+    answers = network.sample(uniform, settled)
     record = to_record(questions(network), answers)
+    if named is not None and complies:
+        show(record, named)
     drawing_seed = _hash(model.name, seed, prompt_id) % (1 << 31)
     record["scene"]["dominant_colors"] = list(palette_colors(location, drawing_seed))
     return Drawn(

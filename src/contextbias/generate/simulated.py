@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from contextbias.generate.planted import Drawn, PlantedModel
+    from contextbias.schema.wording import Named
     from contextbias.tables import Prompt
 
 
+_COMPLIANCE = 0.9
 _TRIED = 4  # pictures that a plan draws: a fraction of a second
 
 
@@ -46,6 +48,9 @@ class SimulatedOptions(Options):
     """How alike the pictures of one seed are over prompts: the correlation of their latents."""
     size: int = Field(default=512, ge=64, le=2048)
     """Width and height of the pictures in pixels."""
+    compliance: float = Field(default=_COMPLIANCE, ge=0, le=1)
+    """How often a picture shows a label because the prompt names it, as the prompts of `contextbias
+    validate` do ("a photo of a nurse wearing a mask")."""
 
 
 class SimulatedGenerator:
@@ -85,8 +90,11 @@ class SimulatedGenerator:
         from contextbias.generate.drawing import DRAWING_VERSION
         from contextbias.generate.planted_tables import tables_hash
 
+        # The usual compliance is left out: images made before it was an option keep their ids, and
+        # what it decides is in prompts that name a label alone.
+        usual = {"compliance"} if self._options.compliance == _COMPLIANCE else set()
         return {
-            **self._options.model_dump(),
+            **self._options.model_dump(exclude=usual),
             "sensitivity": self._sensitivity(),
             "tables": tables_hash(),
             "drawing": DRAWING_VERSION,
@@ -117,10 +125,14 @@ class SimulatedGenerator:
         )
 
     def planted(self, prompts: Sequence[Prompt]) -> pl.DataFrame:
-        """The exact probabilities behind the pictures of `prompts`; see `planted_rows`."""
+        """The exact probabilities behind the pictures of `prompts`; see `planted_rows`.
+
+        Prompts that name a label are left out: what they ask for is their truth.
+        """
         from contextbias.generate.planted import planted_rows
 
-        return planted_rows(self.model, prompts)
+        plain = [p for p in prompts if not _named(p.text, p.role, p.location)]
+        return planted_rows(self.model, plain)
 
     def _sensitivity(self) -> float:
         from contextbias.generate.planted_tables import table
@@ -139,6 +151,8 @@ class SimulatedGenerator:
             location=job.location,
             prompt_id=job.prompt_id,
             seed=job.seed,
+            named=_named(job.text, job.role, job.location),
+            compliance=self._options.compliance,
         )
         image = draw(
             drawn.record,
@@ -153,6 +167,12 @@ class SimulatedGenerator:
             truth=drawn.record,
             provenance={"follows": "place" if drawn.follows_place else "role"},
         )
+
+
+def _named(text: str, role: str, location: str | None) -> Named | None:
+    from contextbias.schema.wording import named_in
+
+    return named_in(text, role=role, location=location)
 
 
 def _drawn_role(job: Job, drawn: Drawn) -> str:

@@ -37,6 +37,7 @@ from contextbias.measure.rows import (
     estimate_frame,
     estimates_of,
 )
+from contextbias.measure.validity_known import known_estimates
 from contextbias.schema import CODEBOOK_VERSION
 
 PRESETS = ("paper", "strict", "reference")
@@ -72,6 +73,7 @@ def measure_lazily(
     label_counts: pl.DataFrame | None = None,
     repeats: pl.DataFrame | None = None,
     judged: pl.DataFrame | None = None,
+    known: pl.DataFrame | None = None,
     sections: Sequence[Section] | None = None,
 ) -> pl.LazyFrame:
     """Turn attributes into estimates.
@@ -100,6 +102,8 @@ def measure_lazily(
         repeats: Further readings of a sample, with the number of the reading in ``repeat``; they
             are in nothing but what is said about agreement. None for none.
         judged: What people answered, as people.people_frame gives it; None for nothing.
+        known: What was read where the prompt names a label, with the columns of
+            validity_known.KNOWN_SCHEMA; None for nothing.
         sections: What is estimated; None for all that the preset has.
 
     Returns:
@@ -140,6 +144,8 @@ def measure_lazily(
         blocks.append(block(compared))
     if judged is not None and not judged.is_empty() and not released:
         blocks += _people_blocks(judged, counts, Run("", preset, people, codebook), settings)
+    if known is not None and not released:
+        blocks.append(block(known_estimates(known, Run("", preset, people, codebook), settings)))
     if planted is not None and not released:
         rows = planted_estimates(
             planted, list(counts.values()), preset=preset, people=people, codebook=codebook,

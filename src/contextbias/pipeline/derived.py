@@ -18,6 +18,7 @@ from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.people import people_answers, people_fingerprint
 from contextbias.pipeline.repeats import repeats_fingerprint, write_repeats
 from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.validation import known_answers, known_fingerprint
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, Study
 from contextbias.tables import ImageRow, ReadingRow
@@ -142,6 +143,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         label_counts=study.label_counts(),
         repeats=study.repeats(),
         judged=people_answers(study.root, study.mapping()),
+        known=known_answers(study.root, study.mapping()),
         prompts=prompts_frame(wanted),
         codebook=CODEBOOK_VERSION,
         **settings | {"shares": _shares(wanted, options)},
@@ -250,7 +252,8 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
     sources = [study.fingerprint(name) for name in _MEASURED]
     answers = people_fingerprint(study.root)
-    return content_hash([*_made("estimates"), settings, sources, answers])
+    known = known_fingerprint(study.root)
+    return content_hash([*_made("estimates"), settings, sources, answers, known])
 
 
 def _report_fingerprint(study: Study) -> str:
