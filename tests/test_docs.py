@@ -23,6 +23,7 @@ from contextbias.cli.init import template_text
 from contextbias.cli.main import app
 from contextbias.measure.counts import consistency_csv
 from contextbias.pipeline import STAGES, Options, import_reference, read_reference, run
+from contextbias.pipeline.annotation import simulate_people
 from contextbias.store import Study
 from contextbias.tables import MISSING_REASONS, EstimateRow
 
@@ -189,8 +190,11 @@ def _estimates(folder: Path) -> pl.DataFrame:
     )
     text = text.replace("[study]\n", "[study]\n", 1) + "\n[measure]\nbootstrap = 20\n"
     text += f"shares = {str(DOCS / 'examples/shares.csv')!r}\n"
+    text += "\n[annotate]\nsets = 2\nset_size = 6\nimages = 60\nrepeats = 0.2\n"
     with Study.create(folder / "s", text) as study:
         run(study, STAGES[:-1], Options(repeat=1, sample=20))
+        simulate_people(folder / "s", 3)
+        run(study, ("measure",), Options())
         estimates = study.estimates()
     assert estimates is not None
     return estimates

@@ -45,10 +45,12 @@ def answer(
     return LabelRow(**(values | fields))
 
 
-def people(rows: Sequence[LabelRow], leave_out: Sequence[str] = ()) -> pl.DataFrame:
+def people(
+    rows: Sequence[LabelRow], leave_out: Sequence[str] = (), *, every_role: bool = True
+) -> pl.DataFrame:
     """As the pipeline makes it; in open vocabularies capitals do not count."""
 
     def canonical(dimension: str, label: str) -> str:
         return label.lower() if dimension == "items" else label
 
-    return people_frame(rows, canonical, leave_out)
+    return people_frame(rows, canonical, leave_out, every_role=every_role)

@@ -217,3 +217,17 @@ def test_what_a_reader_cannot_read_is_not_corrected() -> None:
     answers = [answer("a", f"i{k}", "calm", probability=1.0) for k in range(60)]
     rows = measure(frame(facts), bootstrap=0, judged=people(answers))
     assert not rows["corrected"].any()
+
+
+def test_roles_that_people_were_not_asked_about_do_not_count() -> None:
+    facts, answers = [], []
+    for role in "xy":
+        for k in range(60):
+            said = "calm" if role == "x" or k % 2 else "tense"
+            facts.append(fact(f"{role}{k}", "mood", said, role=role))
+    answers = [answer("a", f"x{k}", "calm", role="x", probability=0.5) for k in range(30)]
+    for every, n, note in ((True, 120, None), (False, 60, "some_roles")):
+        judged = people(answers, every_role=every)
+        row = one(measure(frame(facts), bootstrap=0, judged=judged), "wilson-clustered",
+                  condition="CF")  # fmt: skip
+        assert (row["n"], row["note"]) == (n, note)

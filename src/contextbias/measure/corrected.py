@@ -18,7 +18,7 @@ over roles, not within each, which errs on the wide side where roles differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,9 @@ from contextbias.tables import CONDITIONS
 FEWEST = 20
 """A population needs this many judged images with an answer."""
 
+SOME_ROLES = "some_roles"
+"""Note where only some roles were in the study of people: the number is about these."""
+
 PPI = "ppi"
 """Method of prediction-powered inference."""
 
@@ -63,7 +66,12 @@ _CONTRASTS = (("CA-U", "CF"), ("CA-R", "CF"), ("CA-U", "CA-R"))
 
 
 def corrected_estimates(
-    agreed: Sequence[Consensus], counts: ReaderCounts, run: Run, settings: Settings
+    agreed: Sequence[Consensus],
+    counts: ReaderCounts,
+    run: Run,
+    settings: Settings,
+    *,
+    roles: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """``prevalence`` of what was judged, uncorrected and corrected.
 
@@ -72,6 +80,8 @@ def corrected_estimates(
         counts: The reader's counts, for the contexts of prompts and their correlation.
         run: Keys of the rows.
         settings: With the attributes.
+        roles: The roles of which images could be judged; None for all. Others are no part of the
+            populations, and the rows of all roles together have the note `SOME_ROLES`.
 
     Returns:
         Rows of tables.EstimateRow: each condition and ``all``, and the three contrasts of
@@ -87,6 +97,8 @@ def corrected_estimates(
         return estimate_frame([])
     generators = sorted({one.generator for one in found})
     facts = facts_of(settings.attributes, run.reader, generators, {one.dimension for one in found})
+    if roles is not None:
+        facts = facts.filter(pl.col("role").is_in(sorted(roles)))
     correlations = {
         (each.of.generator, each.of.dimension): float(each.correlation.point)
         for each in design_effects(counts)
@@ -107,6 +119,10 @@ def corrected_estimates(
                     run.row("prevalence", generator=generator, **values)
                     for values in _dimension_rows(answers, images, settings.alpha)
                 )
+    if roles is not None:
+        for row in rows:
+            if row["role"] is None:
+                row["note"] = row["note"] or SOME_ROLES
     return estimate_frame(rows)
 
 

@@ -34,6 +34,7 @@ PEOPLE_SCHEMA: dict[str, Any] = {
     "condition": pl.String,
     "image_ids": pl.List(pl.String),
     "probability": pl.Float64,
+    "every_role": pl.Boolean,
     "dimension": pl.String,
     "labels": pl.List(pl.String),
     "missing_reason": pl.String,
@@ -46,6 +47,8 @@ def people_frame(
     rows: Iterable[LabelRow],
     canonical: Callable[[str, str], str],
     leave_out: Collection[str] = (),
+    *,
+    every_role: bool = True,
 ) -> pl.DataFrame:
     """The answers that count.
 
@@ -53,6 +56,8 @@ def people_frame(
         rows: Latest answers, of all kinds of items and annotators.
         canonical: Dimension and typed words -> the label under which readings are counted.
         leave_out: Annotators whom a rule excludes.
+        every_role: Whether images of every role could be drawn; if not, people say something about
+            those roles alone of which items were drawn.
 
     Returns:
         Columns of `PEOPLE_SCHEMA`, sorted. ``none`` in an open vocabulary is an empty list, as it
@@ -64,6 +69,7 @@ def people_frame(
             continue
         labels, reason = _canonical(row, canonical)
         values = asdict(row) | {
+            "every_role": every_role,
             "simulated": row.annotator_kind == "simulated",
             "labels": labels,
             "missing_reason": reason,

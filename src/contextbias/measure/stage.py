@@ -164,8 +164,9 @@ def _people_blocks(
         bootstrap=settings.bootstrap, seed=settings.seed, alpha=settings.alpha,
     )  # fmt: skip
     agreed = consensus(judged)
+    roles = None if judged["every_role"].all() else set(judged["role"])
     corrected = [
-        corrected_estimates(agreed, of, replace(run, reader=reader), settings)
+        corrected_estimates(agreed, of, replace(run, reader=reader), settings, roles=roles)
         for reader, of in counts.items()
     ]
     return [block(part) for part in (found, *corrected)]

@@ -43,13 +43,15 @@ def people_answers(root: Path, mapping: bytes | None) -> pl.DataFrame | None:
     from contextbias.measure.people import people_frame
 
     with Annotations.open(root) as book:
-        if book.plan() is None:
+        plan = book.plan()
+        if plan is None:
             return None
         rows = book.labels()
         left_out = excluded(annotator_qualities(book))
     if not rows:
         return None
-    return people_frame(rows, _canonical(mapping), left_out)
+    every_role = plan.settings["annotate"]["roles"] == "all"
+    return people_frame(rows, _canonical(mapping), left_out, every_role=every_role)
 
 
 def annotator_qualities(book: Annotations) -> list[AnnotatorQuality]:
