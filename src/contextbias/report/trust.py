@@ -25,6 +25,9 @@ NOT_CHECKED = "not checked"
 _KINDS = (("image", "picture"), ("set", "set of pictures"))
 """Kinds of items, the better evidence first."""
 
+_KNOWN = "known_accuracy"
+"""Estimand of pictures whose prompt names a label: the share that is read so."""
+
 _KEYS = ("generator", "dimension", "method")
 _AS_GOOD = 0.05
 """A reader that agrees with people this much less than people with one another is as good."""
@@ -102,7 +105,9 @@ def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
         order: Generators in the order of the configuration.
     """
     estimand = pl.col("estimand")
-    wanted = estimand.str.starts_with("agreement_") | estimand.is_in(["label_count", "prevalence"])
+    wanted = estimand.str.starts_with("agreement_") | estimand.is_in(
+        ["label_count", "prevalence", _KNOWN]
+    )
     by = pl.col("reader").is_in([reader, PEOPLE])
     # Millions of rows are about single associations; they are not needed here.
     kept = estimates.filter(by & wanted & ((estimand != "prevalence") | is_judged()))
@@ -111,6 +116,12 @@ def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
     ours = kept.filter(pl.col("reader") == PEOPLE)
     raw, kappa = (index(agreement, f"agreement_{name}", _KEYS) for name in ("raw", "kappa"))
     among = index(ours, "agreement_raw", _KEYS)
+    known = {
+        (None, key[1], _KNOWN): number
+        for key, number in index(mine, _KNOWN, ("generator", "dimension", "label")).items()
+        if key[0] is None and key[1] is not None and key[2] is None
+    }
+    raw |= known
     columns = _columns(raw, among)
     dimensions = dimension_order(_read(mine))
     rows = [
@@ -145,6 +156,8 @@ def _columns(raw: Index, among: Index) -> dict[str, str]:
             found[f"With people, {what}"] = f"people {kind}"
         if (None, None, kind) in among:
             found[f"Two people, {what}"] = kind
+    if _KNOWN in methods:
+        found["Read as the prompt asked"] = _KNOWN
     for method in methods:
         if method.startswith("reader "):
             found[f"With {method.removeprefix('reader ')}"] = method

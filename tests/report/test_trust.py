@@ -1,0 +1,158 @@
+"""The section about trust: what the evidence amounts to, in words, and what was not checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.report.made_study import frame_of
+
+from contextbias.report.select import of_reader, readers_in
+from contextbias.report.tables import csv_files
+from contextbias.report.trust import NOT_CHECKED, Trust, trust
+from contextbias.tables import EstimateRow
+
+
+def row(estimand: str, **fields: Any) -> dict[str, Any]:
+    defaults: dict[str, Any] = {
+        "estimand": estimand, "reader": "r", "dimension": "mood", "condition": "all",
+        "preset": "paper", "people": "primary", "codebook": "1", "corrected": False, "n": 50,
+    }  # fmt: skip
+    return defaults | fields
+
+
+def compared(method: str, raw: float, kappa: float | None, **fields: Any) -> list[dict[str, Any]]:
+    note = None if kappa is not None else "degenerate"
+    return [
+        row("agreement_raw", method=method, point=raw, low=raw - 0.1, high=raw + 0.1, **fields),
+        row("agreement_kappa", method=method, point=kappa, note=note, **fields),
+    ]
+
+
+def frame(*rows: dict[str, Any]) -> pl.DataFrame:
+    return frame_of(EstimateRow, [row("label_count"), row("label_count", dimension="pose"), *rows])
+
+
+def words(found: Trust, dimension: str = "mood") -> str:
+    (one,) = [each for each in found.rows if each.dimension == dimension]
+    return one.words
+
+
+def test_without_evidence_nothing_is_said() -> None:
+    found = trust(frame(), "r", ["g"])
+    assert found.rows == ()
+    assert found.overall == ()
+    assert found.corrected == ()
+
+
+@pytest.mark.parametrize(
+    ("kappa", "said"),
+    [
+        (0.8, "as people do"),
+        (0.79, "mostly as people do"),
+        (0.5, "often otherwise than people: with care"),
+        (0.1, "little better than guessing: do not rely on it"),
+        (-0.2, "little better than guessing: do not rely on it"),
+        (None, "all pictures look alike here: nothing to tell apart"),
+    ],
+)
+def test_kappa_in_words(kappa: float | None, said: str) -> None:
+    found = trust(frame(*compared("people image", 0.9, kappa)), "r", ["g"])
+    assert words(found) == said
+    (cell,) = found.rows[0].cells
+    assert cell.share == "90%"
+    assert cell.hint.startswith("of 50, ")
+    assert found.unchecked == "pose"
+
+
+def test_people_who_disagree_excuse_a_reader() -> None:
+    ours = row("agreement_raw", reader="people", method="image", point=0.6)
+    everything = row("agreement_raw", reader="people", method="image", dimension=None, point=0.6)
+    found = trust(frame(*compared("people image", 0.58, 0.3), ours, everything), "r", ["g"])
+    assert words(found).endswith("people do not agree with one another either")
+    assert found.columns == ("With people, pictures", "Two people, pictures")
+    better = trust(frame(*compared("people image", 0.4, 0.3), ours, everything), "r", ["g"])
+    assert "either" not in words(better)
+
+
+def test_single_pictures_count_before_sets() -> None:
+    rows = [*compared("people set", 0.5, 0.2), *compared("people image", 0.9, 0.85)]
+    found = trust(frame(*rows), "r", ["g"])
+    assert words(found) == "as people do"
+    assert found.columns == ("With people, pictures", "With people, sets")
+
+
+def test_other_evidence_without_people() -> None:
+    rows = [
+        *compared("reader s", 0.7, 0.6),
+        *compared("repeat 1", 0.99, 0.98),
+        row("known_accuracy", method="wilson", point=0.75),
+        row("known_accuracy", method="wilson", point=0.1, label="calm"),
+    ]
+    found = trust(frame(*rows), "r", ["g"])
+    assert words(found) == "not checked against people"
+    shares = dict(zip(found.columns, (cell.share for cell in found.rows[0].cells), strict=True))
+    assert shares == {"Read as the prompt asked": "75%", "With s": "70%", "Asked again": "99%"}
+
+
+def test_a_dimension_that_lacks_one_kind_says_so() -> None:
+    rows = [*compared("people image", 0.9, 0.9), *compared("repeat 1", 0.9, 0.9, dimension="pose")]
+    found = trust(frame(*rows), "r", ["g"])
+    cells = {one.dimension: [cell.share for cell in one.cells] for one in found.rows}
+    assert cells == {"mood": ["90%", NOT_CHECKED], "pose": [NOT_CHECKED, "90%"]}
+    assert found.unchecked == ""
+
+
+def test_all_questions_together_and_simulated_people() -> None:
+    rows = compared("people image", 0.9, 0.85, dimension=None)
+    note = row("agreement_raw", reader="people", method="image", dimension=None, point=0.8,
+               note="simulated_people")  # fmt: skip
+    found = trust(frame(*rows, note), "r", ["g"])
+    assert found.simulated
+    assert "both say the same in 90% [80.0, 100.0]" in found.overall[0]
+    assert found.overall[1] == "Two people who judge the same picture say the same in 80%."
+
+
+def judged(method: str, point: float | None, **fields: Any) -> dict[str, Any]:
+    ends = {} if point is None else {"low": point - 0.1, "high": point + 0.1}
+    defaults = {"contrast": "CA-U - CF", "condition": None, "generator": "g", "label": "calm"}
+    return row("prevalence", method=method, point=point, corrected=method != "wilson-clustered",
+               **(defaults | ends | fields))  # fmt: skip
+
+
+def test_corrected_contrasts_stand_beside_what_was_read() -> None:
+    rows = [
+        judged("wilson-clustered", 0.3),
+        judged("ppi", 0.2),
+        judged("misclassification", None, note="few_labels"),
+        judged("wilson-clustered", -0.5, label="tense"),
+        judged("ppi", -0.4, label="tense"),
+        judged("ppi", 0.9, contrast="CA-R - CF"),
+        judged("ppi", 0.9, role="nurse"),
+    ]
+    found = trust(frame(*rows), "r", ["g"])
+    assert found.contrast == "CA-U - CF"
+    ((generator, parts),) = found.corrected
+    assert generator == "g"
+    assert [part.label for part in parts] == ["mood: tense", "mood: calm"]
+    assert parts[1].cells == (
+        ("+30.0", "[+20.0, +40.0]"),
+        ("+20.0", "[+10.0, +30.0]"),
+        ("–", "few labels"),
+    )
+
+
+def test_rows_beside_peoples_answers_are_in_no_other_table() -> None:
+    own = row("prevalence", generator="g", role="nurse", condition="CF", label="calm", point=0.5,
+              method="wilson", cohort="scene")  # fmt: skip
+    more = judged("ppi", 0.1, role="nurse", condition="CF", contrast=None, cohort="scene")
+    pooled = judged("wilson-clustered", 0.1, condition="CF", contrast=None, cohort="scene")
+    ours = row("agreement_raw", reader="people", method="image", point=0.6)
+    estimates = frame(own, more, pooled, ours)
+    assert readers_in(estimates, ["r"]) == ["r"]
+    kept = of_reader(estimates, "r").filter(pl.col("estimand") == "prevalence")
+    assert kept["point"].to_list() == [0.5]
+    files = csv_files(estimates)
+    assert files["associations.csv"].count(b"\n") == 2
+    assert files["corrected.csv"].count(b"\n") == 3
