@@ -231,3 +231,21 @@ def test_roles_that_people_were_not_asked_about_do_not_count() -> None:
         row = one(measure(frame(facts), bootstrap=0, judged=judged), "wilson-clustered",
                   condition="CF")  # fmt: skip
         assert (row["n"], row["note"]) == (n, note)
+
+
+def test_errors_of_one_condition_alone_need_ppi() -> None:
+    facts, answers = [], []
+    rng = np.random.default_rng(5)
+    for condition in ("CF", "CA-U"):
+        for k in range(400):
+            truth = "calm" if rng.random() < 0.5 else "tense"
+            errs = condition == "CA-U" and truth == "calm" and rng.random() < 0.6
+            name, keys = f"{condition}{k}", {"condition": condition, "prompt_id": f"p{k}"}
+            facts.append(fact(name, "mood", "tense" if errs else truth, **keys))
+            if k < 120:
+                answers.append(answer("a", name, truth, condition=condition, probability=0.3))
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers))
+    assert one(rows, "wilson-clustered", contrast="CA-U - CF")["high"] < -0.1
+    assert one(rows, "misclassification", contrast="CA-U - CF")["high"] < -0.1
+    ppi = one(rows, "ppi", contrast="CA-U - CF")
+    assert ppi["low"] <= 0 <= ppi["high"]
