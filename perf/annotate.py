@@ -1,10 +1,10 @@
 """50 people answer at once: how long the server takes, and whether every answer is there.
 
-Each one opens an item, gets its pictures, and answers its questions with a pause before each,
-shorter than people need. Printed: latencies of answers, pages and pictures, processor time of the
+They open their links within 20 seconds. Each one opens an item, gets its pictures, and answers its
+questions with a pause before each, shorter than people need, and so on. Printed: latencies of answers, pages and pictures, processor time of the
 server, and how many acknowledged answers are not in the store (0, or the exit code is 1).
 
-    .venv/bin/python perf/annotate.py [--annotators 50] [--items 2] [--pause 2]
+    .venv/bin/python perf/annotate.py [--annotators 50] [--items 2] [--pause 2] [--arrive 20]
 
 The clients run on the same cores as the server, so that latencies are too high rather than too low.
 """
@@ -64,9 +64,9 @@ class Person:
         assert response.status_code < 400, (path, response.status_code, response.text[:200])
         return response
 
-    async def work(self, items: int, pause: float) -> None:
+    async def work(self, items: int, pause: float, arrive: float) -> None:
         luck = random.Random(self.name)
-        await asyncio.sleep(luck.uniform(0, pause))  # they do not all begin in one moment
+        await asyncio.sleep(luck.uniform(0, arrive))
         await self.ask("page", "GET", f"/a/{self.token}")
         await self.ask("page", "POST", "/consent", data={"agree": "yes"})
         for _ in range(items):
@@ -104,8 +104,10 @@ class Person:
         }
 
 
-async def everybody(people: list[Person], items: int, pause: float) -> None:
-    await asyncio.gather(*(person.work(items, pause) for person in people))
+async def everybody(people: list[Person], asked: argparse.Namespace) -> None:
+    await asyncio.gather(
+        *(person.work(asked.items, asked.pause, asked.arrive) for person in people)
+    )
 
 
 def processor_seconds(pid: int) -> float:
@@ -117,7 +119,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--annotators", type=int, default=50)
     parser.add_argument("--items", type=int, default=2)
-    parser.add_argument("--pause", type=float, default=2.0)
+    parser.add_argument("--pause", type=float, default=2.0, help="seconds before an answer")
+    parser.add_argument("--arrive", type=float, default=20.0, help="seconds until all are there")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         sys.exit(measure(Path(place) / "study", asked))
@@ -138,7 +141,7 @@ def measure(folder: Path, asked: argparse.Namespace) -> int:
     took: dict[str, list[float]] = defaultdict(list)
     people = [Person(one.annotator, one.token, url, took) for one in invited]
     start = time.perf_counter()
-    asyncio.run(everybody(people, asked.items, asked.pause))
+    asyncio.run(everybody(people, asked))
     wall, used = time.perf_counter() - start, processor_seconds(server.pid)
     server.kill()  # not stopped: what was acknowledged has to be there all the same
     server.wait()
@@ -148,7 +151,8 @@ def measure(folder: Path, asked: argparse.Namespace) -> int:
 def say(
     folder: Path, people: list[Person], took: dict[str, list[float]], wall: float, used: float
 ) -> int:
-    for what in ("answer", "page", "picture"):
+    took["all"] = [second for seconds in took.values() for second in seconds]
+    for what in ("answer", "page", "picture", "all"):
         p50, p95, p99 = np.quantile(took[what], (0.5, 0.95, 0.99)) * 1000
         worst = max(took[what]) * 1000
         print(
