@@ -1,8 +1,9 @@
 """50 people answer at once: how long the server takes, and whether every answer is there.
 
-They open their links within 20 seconds. Each one opens an item, gets its pictures, and answers its
-questions with a pause before each, shorter than people need, and so on. Printed: latencies of answers, pages and pictures, processor time of the
-server, and how many acknowledged answers are not in the store (0, or the exit code is 1).
+They open their links within 20 seconds. Each one opens an item, gets its pictures, answers its
+questions with a pause before each, shorter than people need, and goes on to the next item. Printed:
+latencies of answers, pages and pictures, processor time of the server, and how many acknowledged
+answers are not in the store (0, or the exit code is 1). The server is killed, not stopped.
 
     .venv/bin/python perf/annotate.py [--annotators 50] [--items 2] [--pause 2] [--arrive 20]
 
