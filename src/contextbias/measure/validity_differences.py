@@ -1,9 +1,9 @@
 """Whether errors about known labels differ by role, condition, generator or apparent person.
 
-Prompts of different roles and conditions are compared by their error rates, inside dimensions.
-Images of one prompt are compared by generator; images of one prompt and generator by how the
-person appears to the reader (presentation, skin tone), leaving out prompts that name that very
-dimension. So nothing is taken for a difference that lies in what was asked.
+Prompts of different roles and conditions are compared by their error rates where they name the
+same label. Images of one prompt are compared by generator; images of one prompt and generator by
+how the person appears to the reader (presentation, skin tone), leaving out prompts that name that
+very dimension. So nothing is taken for a difference that lies in what was asked.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Question:
 
 
 _QUESTIONS = (
-    _Question("role", "role", ("dimension",), of_prompts=True),
-    _Question("condition", "condition", ("dimension",), of_prompts=True),
+    _Question("role", "role", ("dimension", "label", "present"), of_prompts=True),
+    _Question("condition", "condition", ("dimension", "label", "present"), of_prompts=True),
     _Question("generator", "generator", ("prompt_id",), of_prompts=False),
     _Question("gender_presentation", "gender_presentation", ("prompt_id", "generator"),
               of_prompts=False),
@@ -74,11 +74,11 @@ def _tested(answered: pl.DataFrame, question: _Question, replicates: int, seed: 
         pl.col(question.by).is_not_null(), pl.col("dimension") != question.name
     ).with_columns(error=1 - pl.col("right"))
     if question.of_prompts:
-        keys = ["prompt_id", "role", "condition", "dimension"]
+        keys = ["prompt_id", "role", "condition", "dimension", "label", "present"]
         rows = rows.group_by(keys).agg(pl.col("error").mean()).sort("prompt_id")
     if replicates == 0:
         return Difference(np.nan, 0, 0)
-    strata = pl.concat_str(question.strata, separator="\x1f")
+    strata = pl.concat_str([pl.col(s).cast(pl.String) for s in question.strata], separator="\x1f")
     return stratified_permutation(
         rows["error"].to_numpy(),
         _codes(rows[question.by]),

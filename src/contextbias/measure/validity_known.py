@@ -241,6 +241,8 @@ def _row(estimand: str, cell: _Cell, found: Rate, method: str, run: Run, of: str
         note = "not_defined"
     elif cell.by_prompt.height == 1:
         note = "one_prompt"
+    elif np.isnan(found.low) and len(cell.drawn):
+        note = "degenerate"
     return run.row(
         estimand, **cell.keys, method=method, point=found.point, low=found.low, high=found.high,
         n=int(cell.by_prompt[of].sum()), n_missing=cell.missing, note=note,

@@ -27,6 +27,7 @@ from contextbias.report import (
     explorer,
     findings,
     formats,
+    known,
     missing,
     panels,
     planted,
@@ -86,6 +87,7 @@ class ReaderView:
     bias: list[Markup]
     planted_figure: panels.Figure | None
     trust: trust.Trust
+    known: known.Known | None
 
 
 def render(inputs: ReportInputs) -> dict[str, bytes]:
@@ -180,6 +182,7 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
             inputs.estimates, name, order, f"{ident}-recovery"
         ),
         trust=trust.trust(inputs.estimates, name, order),
+        known=known.known(every, order, alpha=inputs.facts.alpha),
     )
 
 

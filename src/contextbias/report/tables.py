@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from contextbias.report.inputs import ALL, MEAN, PLANTED
+from contextbias.report.known import known_tables
 from contextbias.report.paper_tables import paper_tables
 from contextbias.report.select import CELL_KEYS, is_judged
 from contextbias.tables import CONDITIONS
@@ -39,7 +40,7 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     images, ``missing.csv`` and ``missing_by_role.csv`` reasons by cell, ``coverage.csv`` who is
     answered, ``agreement.csv`` how far readings of the same images agree, ``images.csv`` images by
     cell, ``contexts.csv`` distinct contexts, ``corrected.csv`` prevalences with and without
-    correction for reading errors,
+    correction for reading errors, ``known_*.csv`` what became of prompts that name a label,
     and ``planted.csv`` the truth of a simulated study. The paper's own tables are in
     paper_tables.py.
     """
@@ -49,7 +50,7 @@ def csv_files(estimates: pl.DataFrame) -> dict[str, bytes]:
     read = read.filter(~is_judged()) if judged.height else read
     frames = _frames(read) | {"corrected.csv": _corrected(judged)}
     frames |= {"planted.csv": estimates.filter(planted).drop("reader")}
-    frames |= paper_tables(read)
+    frames |= paper_tables(read) | known_tables(read)
     return {
         name: frame.write_csv().encode() for name, frame in frames.items() if not frame.is_empty()
     }

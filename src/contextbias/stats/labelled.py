@@ -22,6 +22,8 @@ IntArray = NDArray[np.int64]
 _FEWEST_REPLICATES = 0.9
 """An interval needs this share of the replicates to be defined."""
 
+_SAME = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -139,7 +141,8 @@ def bootstrap_rate(
 
     Returns:
         The mean over the parts where it is defined. No interval where a part has a single cluster,
-        or where a tenth of the replicates or more are undefined.
+        where a tenth of the replicates or more are undefined, or where all of them are the same:
+        without any error a bootstrap cannot tell how many there might have been.
     """
     points = np.array([float(statistic(sums.sum(axis=0))) for sums, _ in parts])
     kept = [part for part, point in zip(parts, points, strict=True) if not np.isnan(point)]
@@ -153,6 +156,8 @@ def bootstrap_rate(
     if values.size < _FEWEST_REPLICATES * len(kept[0][1]):
         return Rate(point, np.nan, np.nan)
     low, high = np.quantile(values, [alpha / 2, 1 - alpha / 2])
+    if np.ptp(values) < _SAME:
+        return Rate(point, np.nan, np.nan)
     return Rate(point, float(low), float(high))
 
 
