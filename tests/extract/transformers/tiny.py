@@ -24,17 +24,14 @@ from transformers.models.clip.image_processing_pil_clip import CLIPImageProcesso
 from contextbias.extract.vision.instructions import instructions
 from contextbias.schema import empty_person, empty_record
 
-SIDE = 28
-"""Pixels of the side of the picture that it sees: 4 patches."""
+SIDE = 56
+"""Pixels of the side of the picture that it sees: 16 patches."""
 
 TEMPLATE = """{% for message in messages %}<|{{ message.role }}|>
 {% for part in message.content %}\
 {% if part.type == 'image' %}<image>{% else %}{{ part.text }}{% endif %}{% endfor %}</s>
 {% endfor %}{% if add_generation_prompt %}<|assistant|>
 {% endif %}"""
-
-NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
-"""What some templates begin with."""
 
 _SPECIAL = ["<pad>", "<s>", "</s>", "<image>", "<|system|>", "<|user|>", "<|assistant|>"]
 
@@ -96,9 +93,16 @@ def _model(
     )  # fmt: skip
     config = LlavaConfig(
         vision_config=vision, text_config=text, image_token_id=3, vision_feature_layer=-1,
-        vision_feature_select_strategy="default", image_seq_length=4,
+        vision_feature_select_strategy="default", image_seq_length=16,
     )  # fmt: skip
-    return LlavaForConditionalGeneration(config).eval()
+    model = LlavaForConditionalGeneration(config).eval()
+    with torch.no_grad():  # so that answers depend on the picture
+        for name, weights in model.named_parameters():
+            if "patch_embedding" in name:
+                weights.mul_(50)
+            if "multi_modal_projector.linear_2" in name:
+                weights.mul_(10)
+    return model
 
 
 def _processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:

@@ -116,20 +116,21 @@ class Answering:
 
     def _turns(self, asked: Sequence[Asked]) -> list[Turn]:
         """One answer for each, in as few calls as fit."""
-        if len(asked) > self.most:
-            return [*self._turns(asked[: self.most]), *self._turns(asked[self.most :])]
-        if not asked:
-            return []
-        try:
-            return self._answers(asked)
-        except _TooMany as error:
-            reason = str(error)
-        # Out of the handler, which would keep the failed call's tensors alive.
-        self._free()
-        if len(asked) == 1:
-            return [Turn(status=ERROR, reason=reason)]
-        self.most = len(asked) // 2
-        return self._turns(asked)
+        turns: list[Turn] = []
+        while rest := asked[len(turns) :]:
+            part = rest[: self.most]
+            try:
+                turns += self._answers(part)
+            except _TooMany as error:
+                reason = str(error)
+            else:
+                continue
+            # Out of the handler, which would keep the failed call's tensors alive.
+            self._free()
+            if len(part) == 1:
+                turns.append(Turn(status=ERROR, reason=reason))
+            self.most = max(1, len(part) // 2)
+        return turns
 
     def _answers(self, asked: Sequence[Asked]) -> list[Turn]:
         """Answers of one call.

@@ -57,14 +57,15 @@ def measured(
     count = len(finished)
     seconds = sum(took for _, took in finished) / count * pictures
     used = [raw.get(USAGE, {}) for raw, _ in finished]
-    devices = sorted({str(raw.get("device", "unknown")) for raw, _ in finished})
-    on_gpu = not {"cpu", "mps", "unknown"} & set(devices)
+    # A picture that cannot be decoded saw no device.
+    devices = sorted({str(raw["device"]) for raw, _ in finished if "device" in raw})
+    on_gpu = bool(devices) and not {"cpu", "mps"} & set(devices)
     return Forecast(
         seconds=seconds,
         accelerator_seconds=seconds if on_gpu else None,
         tokens_in=round(sum(each.get("input", 0) for each in used) / count * pictures),
         tokens_out=round(sum(each.get("output", 0) for each in used) / count * pictures),
-        basis=f"from {count:,} finished readings on {', '.join(devices)}",
+        basis=f"from {count:,} finished readings on {', '.join(devices) or 'no device'}",
         notes=tuple(_notes(options, source)),
     )
 
