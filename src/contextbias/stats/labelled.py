@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 FloatArray = NDArray[np.float64]
 """Array of 64-bit floats."""
@@ -49,7 +49,8 @@ def clustered_wilson(hits: ArrayLike, sizes: ArrayLike, *, alpha: float = 0.05) 
         variance = k / (k - 1) * sum (x(i) - p m(i))² / n²,
         design effect = variance n / (p (1 - p)),
 
-    not below 1. The effective number is n / design effect. Where p is 0 or 1, or there is a single
+    not below 1. The effective number is n / design effect, times (z / t)² with k - 1 degrees of
+    freedom, since few clusters tell little about how alike their images are. Where p is 0 or 1, or there is a single
     cluster, the images do not tell how alike they are; then each cluster counts for one image.
 
     Args:
@@ -73,11 +74,11 @@ def clustered_wilson(hits: ArrayLike, sizes: ArrayLike, *, alpha: float = 0.05) 
     if k == 0:
         return UNDEFINED
     p = float(x.sum()) / n
-    effective = float(k)
+    effective, z = float(k), float(ndtri(1 - alpha / 2))
     if k > 1 and 0 < p < 1:
         variance = k / (k - 1) * float(np.sum((x - p * m) ** 2)) / n**2
-        effective = n / max(1.0, variance * n / (p * (1 - p)))
-    z = float(ndtri(1 - alpha / 2))
+        spread = z / float(stdtrit(k - 1, 1 - alpha / 2))
+        effective = n / max(1.0, variance * n / (p * (1 - p))) * spread**2
     centre = (p + z * z / (2 * effective)) / (1 + z * z / effective)
     half = z * np.sqrt(p * (1 - p) / effective + z * z / (4 * effective**2))
     half /= 1 + z * z / effective
