@@ -22,6 +22,7 @@ from contextbias.config import StudyConfig
 from contextbias.extract.local.reader import LocalReaderOptions
 from contextbias.extract.openai.options import OpenAIReaderOptions
 from contextbias.extract.simulated import SimulatedReaderOptions
+from contextbias.extract.transformers.options import TransformersReaderOptions
 from contextbias.generate.command import CommandOptions
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.openai_images import OpenAIImagesOptions
@@ -155,6 +156,7 @@ def config_page() -> Iterator[str]:
         ("Options of the reader `simulated`", SimulatedReaderOptions),
         ("Options of the reader `local`", LocalReaderOptions),
         ("Options of the reader `openai`", OpenAIReaderOptions),
+        ("Options of the reader `transformers`", TransformersReaderOptions),
     )
     for heading, model in backends:
         options = model.model_json_schema()
@@ -205,6 +207,8 @@ def _kind(field: dict[str, Any]) -> str:
         if choices in field:
             values = field["enum"] if choices == "enum" else [field["const"]]
             return " or ".join(_toml(value) for value in values)
+    if "prefixItems" in field:
+        return f"list of {len(field['prefixItems'])} {_kind(field['prefixItems'][0])}s"
     if field["type"] == "array":
         return f"list of {_kind(field['items'])}s"
     names = {"integer": "whole number", "number": "number", "string": "text", "object": "table"}

@@ -32,7 +32,7 @@ def test_names_of_all_backends() -> None:
         "openai_images",
         "simulated",
     ]
-    assert names("reader") == ["local", "openai", "simulated"]
+    assert names("reader") == ["local", "openai", "simulated", "transformers"]
 
 
 @pytest.mark.parametrize("load", [load_generator, load_reader])
@@ -61,7 +61,7 @@ def test_other_packages_add_backends(monkeypatch: pytest.MonkeyPatch) -> None:
         return [point] if group == "contextbias.readers" and name in (None, "echo") else []
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
-    assert names("reader") == ["echo", "local", "openai", "simulated"]
+    assert names("reader") == ["echo", "local", "openai", "simulated", "transformers"]
     assert load_reader("echo", {"a": 1}).options == {"a": 1}
     with pytest.raises(ConfigError):
         load_generator("echo", {})
