@@ -8,6 +8,7 @@ from typing import Any
 
 _WIDTH = 96
 _NONE = "-"
+_KNOWN_PROMPTS, _KNOWN_IMAGES = 220, 10  # as `contextbias validate` has them
 
 _UNITS = (("days", 172_800, 86_400), ("h", 7_200, 3_600), ("min", 120, 60), ("s", 0, 1))
 
@@ -22,6 +23,7 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     yield f"{study['name']} ({study['folder']})" if study else "ContextBench, without a study"
     if plan["work"] is not None and plan["work"]["sections"]:
         yield from work_lines(plan["work"])
+        yield from _validation(plan["work"])
     if not plan["comparisons"]:
         yield ""
         yield from _wrapped(
@@ -63,6 +65,19 @@ def work_lines(work: dict[str, Any]) -> Iterator[str]:
         yield f"The disk is too small: {_bytes(expected)} are expected, {_bytes(free)} are free."
     elif expected:
         yield f"Disk: {_bytes(expected)} are expected, {_bytes(free)} are free."
+
+
+def _validation(work: dict[str, Any]) -> Iterator[str]:
+    """What `contextbias validate` adds, as far as it is known before the study shows any label."""
+    drawn = sum(s["stage"] == "generate" and s["backend"] != "folder" for s in work["sections"])
+    readers = sum(s["stage"] == "extract" for s in work["sections"])
+    if drawn and readers:
+        images = _KNOWN_PROMPTS * _KNOWN_IMAGES * drawn
+        yield from _wrapped(
+            f"Not in this table: `contextbias validate`, up to {images:,} images and "
+            f"{images * readers:,} readings more where no other size is given; its --dry-run says "
+            "what they take."
+        )
 
 
 def _notes(section: dict[str, Any]) -> Iterator[str]:

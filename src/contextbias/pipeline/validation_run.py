@@ -54,14 +54,15 @@ def validate(study: Study, size: Size, options: Options) -> Validated:
     preset = options.preset or derived.other_preset(study)
     folder = study.root / FOLDER
     put(folder, prepared)
-    done = _run(folder, options)
+    done = ask(folder, options)
     around = Wanted(study)
     whole = replace(options, preset=preset, limit=None, roles=None, generators=None)
     done += [derived.measure(around, whole), derived.report(around, whole)]
     return Validated(folder, len(prepared.prompts), done)
 
 
-def _run(folder: Path, options: Options) -> list[Done]:
+def ask(folder: Path, options: Options) -> list[Done]:
+    """Make and read what is missing of a validation study; raises as `validate`."""
     with Study.open(folder, writing=True) as study:
         wanted = Wanted(study)
         check_options(wanted, options)

@@ -50,8 +50,9 @@ def clustered_wilson(hits: ArrayLike, sizes: ArrayLike, *, alpha: float = 0.05) 
         design effect = variance n / (p (1 - p)),
 
     not below 1. The effective number is n / design effect, times (z / t)² with k - 1 degrees of
-    freedom, since few clusters tell little about how alike their images are. Where p is 0 or 1, or there is a single
-    cluster, the images do not tell how alike they are; then each cluster counts for one image.
+    freedom, since few clusters tell little about how alike their images are. Where p is 0 or 1, or
+    there is a single cluster, the images do not tell how alike they are; then each cluster counts
+    for one image.
 
     Args:
         hits: Images that are right in each cluster, shape (clusters,).
