@@ -26,6 +26,10 @@ _HALF = 2  # bytes of a number in the other types
 _BESIDE = 2.0
 """Gigabytes beside the weights, for the pictures and the conversations of a batch."""
 _READING = 2500  # bytes in the study
+_FIRST = (
+    "the first readings tell how long it takes: `contextbias extract STUDY --limit 20`, and plan"
+    " again"
+)
 
 
 def installed() -> None:
@@ -42,8 +46,7 @@ def forecast(options: TransformersReaderOptions, source: Source, pictures: int) 
     """What can be said before any reading: no seconds, which depend on the device."""
     return Forecast(
         size=_READING * pictures,
-        basis="seconds are known after some readings: `contextbias extract STUDY --limit 20`",
-        notes=tuple(_notes(options, source)),
+        notes=(*_notes(options, source), _FIRST),
     )
 
 
