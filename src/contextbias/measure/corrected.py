@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from contextbias.annotation_tables import IMAGE
 from contextbias.measure.arrays import ReaderCounts
 from contextbias.measure.clustered import design_effects
 from contextbias.measure.corrected_matrix import FEW_LABELS, Matrix
@@ -92,26 +93,27 @@ def corrected_estimates(
         note `FEW_LABELS` or `NOT_INVERTIBLE`. Labels that neither people nor the reader gave to a
         judged image have no row.
     """
-    found = [one for one in agreed if len(one.image_ids) == 1]
+    found: dict[str, dict[str, list[Consensus]]] = {}
+    for one in agreed:
+        if one.kind == IMAGE:
+            found.setdefault(one.generator, {}).setdefault(one.dimension, []).append(one)
     if not found or settings.attributes is None:
         return estimate_frame([])
-    generators = sorted({one.generator for one in found})
-    facts = facts_of(settings.attributes, run.reader, generators, {one.dimension for one in found})
-    if roles is not None:
-        facts = facts.filter(pl.col("role").is_in(sorted(roles)))
     correlations = {
         (each.of.generator, each.of.dimension): float(each.correlation.point)
         for each in design_effects(counts)
     }
     clusters = clusters_of(counts)
     rows: list[dict[str, Any]] = []
-    for generator in generators:
-        mine = facts.filter(pl.col("generator") == generator)
+    for generator, judged_by in sorted(found.items()):
+        mine = facts_of(settings.attributes, run.reader, generator, judged_by)
+        if roles is not None:
+            mine = mine.filter(pl.col("role").is_in(sorted(roles)))
         images = images_of(mine, clusters.get(generator, {}))
-        for dimension in DIMENSIONS:
-            judged = [o for o in found if (o.generator, o.dimension) == (generator, dimension)]
-            said = mine.filter(pl.col("dimension") == dimension)
-            judged = [one for one in judged if one.image_ids[0] in images.place]
+        parts = mine.partition_by("dimension", as_dict=True)
+        for dimension in (name for name in DIMENSIONS if (name,) in parts):
+            said = parts[dimension,]
+            judged = [one for one in judged_by[dimension] if one.image_ids[0] in images.place]
             rho = correlations.get((generator, dimension), np.nan)
             if judged and (said["missing_reason"] != "not_readable").fill_null(True).any():
                 answers = answers_of(dimension, said, judged, images, rho)
@@ -158,12 +160,12 @@ def _population_rows(
         "cohort": DIMENSIONS[answers.dimension].cohort,
         "dimension": answers.dimension,
     }
-    plain = {name: _plain(answers, cell, alpha) for name, cell in cells.items()}
+    plain = {name: _plain(cell, alpha) for name, cell in cells.items()}
     powered = {name: _powered(answers, cell, alpha) for name, cell in cells.items()}
     for name, cell in cells.items():
         keys = base | {"condition": name}
         if role is None:  # of one role it is there already
-            counted = keys | _counted(answers, [cell])
+            counted = keys | _counted([cell])
             yield from label_rows(answers.labels, plain[name], PLAIN, counted)
         ends = _ends(powered[name])
         yield from label_rows(answers.labels, ends, PPI, keys | _judged([cell]), FEW_LABELS)
@@ -176,7 +178,7 @@ def _population_rows(
         pair = cells[first], cells[second]
         p, q = plain[first], plain[second]
         ends = None if p is None or q is None else plain_contrast(p, q)
-        yield from label_rows(answers.labels, ends, PLAIN, keys | _counted(answers, pair))
+        yield from label_rows(answers.labels, ends, PLAIN, keys | _counted(pair))
         one, two = powered[first], powered[second]
         ends = None if one is None or two is None else contrast(one, two, alpha=alpha)
         yield from label_rows(answers.labels, ends, PPI, keys | _judged(pair), FEW_LABELS)
@@ -184,9 +186,9 @@ def _population_rows(
             yield from matrix.contrast_rows(answers, pair, keys, alpha)
 
 
-def _counted(answers: Answers, cells: Sequence[Population]) -> dict[str, int]:
+def _counted(cells: Sequence[Population]) -> dict[str, int]:
     """Images that the reader answered, and those that it did not."""
-    read = sum(int(answers.answered[cell.of].sum()) for cell in cells)
+    read = sum(cell.read for cell in cells)
     return {"n": read, "n_missing": sum(int(cell.of.sum()) for cell in cells) - read}
 
 
@@ -196,12 +198,10 @@ def _judged(cells: Sequence[Population]) -> dict[str, int]:
     return {"n": n, "n_missing": sum(int(cell.judged.sum()) for cell in cells) - n}
 
 
-def _plain(answers: Answers, cell: Population, alpha: float) -> Ends | None:
-    of = cell.of & answers.answered
-    if not of.any():
+def _plain(cell: Population, alpha: float) -> Ends | None:
+    if not cell.read:
         return None
-    x = answers.reader[of].sum(axis=0)
-    return plain_share(x, int(of.sum()), effect=cell.effect, alpha=alpha)
+    return plain_share(cell.shown, cell.read, effect=cell.effect, alpha=alpha)
 
 
 def _powered(answers: Answers, cell: Population, alpha: float) -> PoweredShare | None:

@@ -74,7 +74,7 @@ class Matrix:
         """One row a label of one population."""
         found: list[tuple[tuple[int, ...], Ends | None]] = []
         for labels, matrix in self.parts:
-            one = self._unmixed(answers, cell, labels, matrix, alpha)
+            one = self._unmixed(cell, labels, matrix, alpha)
             found.append((labels, None if one is None else (one.point, one.low, one.high)))
         yield from self._given(answers.labels, found, keys)
 
@@ -88,7 +88,7 @@ class Matrix:
         """One row a label: the first population less the second."""
         found: list[tuple[tuple[int, ...], Ends | None]] = []
         for labels, matrix in self.parts:
-            one, two = (self._unmixed(answers, cell, labels, matrix, alpha) for cell in pair)
+            one, two = (self._unmixed(cell, labels, matrix, alpha) for cell in pair)
             ends = None
             if one is not None and two is not None:
                 ends = unmixed_contrast(
@@ -98,13 +98,11 @@ class Matrix:
         yield from self._given(answers.labels, found, keys)
 
     def _unmixed(
-        self, answers: Answers, cell: Population, labels: tuple[int, ...], matrix: Confusion,
-        alpha: float,
-    ) -> Unmixed | None:  # fmt: skip
-        of = cell.of & answers.answered
-        x = answers.reader[of][:, labels].sum(axis=0)
+        self, cell: Population, labels: tuple[int, ...], matrix: Confusion, alpha: float
+    ) -> Unmixed | None:
+        x = cell.shown[list(labels)]
         if len(matrix.n) > len(labels):
-            x = np.append(x, of.sum() - x.sum())
+            x = np.append(x, cell.read - x.sum())
         return unmix(x, matrix, effect=cell.effect, judged_effect=self.judged_effect, alpha=alpha)
 
     def _given(

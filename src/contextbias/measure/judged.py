@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,18 +66,20 @@ class Answers:
 
 
 def facts_of(
-    attributes: pl.LazyFrame, reader: str, generators: Sequence[str], dimensions: set[str]
+    attributes: pl.LazyFrame, reader: str, generator: str, dimensions: Collection[str]
 ) -> pl.DataFrame:
-    """Facts of one reader about images that exist, and the first person in each."""
+    """Facts of one reader and generator about images that exist, and the first person in each."""
     columns = (
-        "image_id", "generator", "role", "condition", "prompt_id", "dimension", "label",
-        "missing_reason",
+        "image_id", "role", "condition", "prompt_id", "dimension", "label", "missing_reason",
     )  # fmt: skip
     return (
-        attributes.filter(pl.col("reader") == reader, pl.col("person").fill_null(0) == 0)
+        attributes.filter(
+            pl.col("reader") == reader,
+            pl.col("generator") == generator,
+            pl.col("person").fill_null(0) == 0,
+        )
         .select(pl.col(name).cast(pl.String) for name in columns)
         .filter(
-            pl.col("generator").is_in(generators),
             pl.col("dimension").is_in(sorted(dimensions)),
             ~pl.col("missing_reason").fill_null("").is_in(_UNSEEN),
         )
@@ -163,6 +165,10 @@ class Population:
     """Design effect of these."""
     n: int
     """Judged images that people answered."""
+    read: int
+    """Images that the reader answered."""
+    shown: Floats
+    """How many of them show each label, shape (labels,)."""
 
 
 def population(
@@ -175,12 +181,15 @@ def population(
     if condition != ALL:
         of &= images.condition == condition
     judged = of[answers.judged]
+    read = of & answers.answered
     return Population(
         of,
         design_effect(images.cluster[of], answers.rho),
         judged,
         design_effect(images.cluster[answers.judged[judged]], answers.rho),
         int(answers.people_answered[judged].sum()),
+        int(read.sum()),
+        read.astype(np.float64) @ answers.reader,
     )
 
 

@@ -68,14 +68,16 @@ def people_frame(
         if row.purpose != SAMPLE or row.annotator in leave_out:
             continue
         labels, reason = _canonical(row, canonical)
-        values = asdict(row) | {
+        own = {
             "every_role": every_role,
             "simulated": row.annotator_kind == "simulated",
             "labels": labels,
             "missing_reason": reason,
             "image_ids": list(row.image_ids),
         }
-        found.append({name: values[name] for name in PEOPLE_SCHEMA})
+        found.append(
+            {name: own[name] if name in own else getattr(row, name) for name in PEOPLE_SCHEMA}
+        )
     frame = pl.DataFrame(found, schema=PEOPLE_SCHEMA)
     return frame.sort("kind", "item", "dimension", "annotator", "repeat")
 

@@ -48,6 +48,7 @@ def people_estimates(
     attributes: pl.LazyFrame | None,
     run: Run,
     *,
+    agreed: Sequence[Consensus] | None = None,
     bootstrap: int = 1000,
     seed: int = 1,
     alpha: float = 0.05,
@@ -58,6 +59,7 @@ def people_estimates(
         people: Columns of `people.PEOPLE_SCHEMA`.
         attributes: Rows of tables.AttributeRow of all readers; None to leave readers out.
         run: Keys of the rows; the reader in it is not used.
+        agreed: `people.consensus` of them, where it is there already.
         bootstrap: Replicates of the intervals of `rater_agreement`, which draw items.
         seed: Seed of the bootstrap.
         alpha: Intervals have 1 - alpha.
@@ -74,6 +76,7 @@ def people_estimates(
     """
     own = Run(PEOPLE, run.preset, run.people, run.codebook)
     rows: list[dict[str, Any]] = []
+    every = consensus(people) if agreed is None else agreed
     for kind, part in kinds(people):
         note = SIMULATED if part["simulated"].any() else None
         found = [
@@ -81,10 +84,10 @@ def people_estimates(
             *_pairs(part, kind, own, alpha),
             *_again(part, kind, own, alpha),
         ]
-        agreed = consensus(part)
-        for reader, facts in _readers(attributes, agreed):
+        mine = [one for one in every if one.kind == kind]
+        for reader, facts in _readers(attributes, mine):
             as_reader = Run(reader, run.preset, run.people, run.codebook)
-            found += _against(facts, agreed, f"people {kind}", as_reader, alpha)
+            found += _against(facts, mine, f"people {kind}", as_reader, alpha)
         rows += [row | {"note": row["note"] or note} for row in found]
     return estimate_frame(rows)
 
@@ -155,12 +158,14 @@ def _pairs(part: pl.DataFrame, kind: str, run: Run, alpha: float) -> Iterator[di
     points: dict[str | None, list[float]] = {}
     sizes: dict[str | None, int] = {}
     for first, second in combinations(sorted(answers), 2):
-        shared = answers[first].keys() & answers[second].keys()
-        for dimension in (None, *DIMENSIONS):
-            mine = [unit for unit in shared if dimension in (None, unit[1])]
+        shared = sorted(answers[first].keys() & answers[second].keys())
+        by_dimension: dict[str | None, list[tuple[str, str]]] = {None: shared}
+        for unit in shared:
+            by_dimension.setdefault(unit[1], []).append(unit)
+        for dimension, mine in by_dimension.items():
             if not mine:
                 continue
-            found = _kappa(answers[first], answers[second], sorted(mine), alpha)
+            found = _kappa(answers[first], answers[second], mine, alpha)
             if dimension is None:
                 yield _row(run, "agreement_kappa", None, f"{kind}: {first} with {second}", found, 0)
             sizes[dimension] = sizes.get(dimension, 0) + len(mine)
@@ -229,16 +234,17 @@ def _against(
 ) -> Iterator[dict[str, Any]]:
     theirs, idle = reader_units(facts, agreed)
     asked = set(facts["dimension"].unique())
-    names = sorted({one.generator for one in agreed})
-    for generator in (None, *(names if len(names) > 1 else ())):
-        for dimension in (None, *(name for name in DIMENSIONS if name in asked)):
-            mine = [
-                one
-                for one in agreed
-                if generator in (None, one.generator)
-                and dimension in (None, one.dimension)
-                and one.dimension in asked
-            ]
+    agreed = [one for one in agreed if one.dimension in asked]
+    by_generator: dict[str | None, list[Consensus]] = {None: list(agreed)}
+    for one in agreed:
+        by_generator.setdefault(one.generator, []).append(one)
+    if len(by_generator) == 2:
+        by_generator = {None: by_generator[None]}
+    for generator, of_generator in by_generator.items():
+        by_dimension: dict[str | None, list[Consensus]] = {None: of_generator}
+        for one in of_generator:
+            by_dimension.setdefault(one.dimension, []).append(one)
+        for dimension, mine in by_dimension.items():
             if not mine:
                 continue
             ours = {(one.item, one.dimension): _labels(one) for one in mine if one.shares}

@@ -159,11 +159,11 @@ def _people_blocks(
     judged: pl.DataFrame, counts: Mapping[str, ReaderCounts], run: Run, settings: Settings
 ) -> list[pl.DataFrame]:
     """How far people agree, and what is left of each reader's numbers beside theirs."""
+    agreed = consensus(judged)
     found = people_estimates(
-        judged, settings.attributes, run,
+        judged, settings.attributes, run, agreed=agreed,
         bootstrap=settings.bootstrap, seed=settings.seed, alpha=settings.alpha,
     )  # fmt: skip
-    agreed = consensus(judged)
     roles = None if judged["every_role"].all() else set(judged["role"])
     corrected = [
         corrected_estimates(agreed, of, replace(run, reader=reader), settings, roles=roles)

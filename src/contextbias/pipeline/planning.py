@@ -122,7 +122,7 @@ def _estimates(study: Study | None, pilot: Study | None) -> tuple[str, pl.DataFr
             )
         return None
     readers = [reader.name for reader in source.config.readers]
-    known = set(table["reader"].unique()) - {"planted"}
+    known = set(table["reader"].unique()) - {"planted", "people"}
     first = next((name for name in readers if name in known), min(known, default=""))
     name = "this study's estimates" if pilot is None else f"the estimates of {pilot.root.name}"
     return name, table.filter(pl.col("reader") == first)
