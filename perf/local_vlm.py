@@ -5,9 +5,9 @@
 Without --model a LLaVA with random weights is made on the spot; see
 tests/extract/transformers/tiny.py. Its layers cost next to nothing, so what is left is the overhead
 of the loop, beside the same ``generate`` without a grammar. A mask grows with the vocabulary, and
-the miniature's is small: so masks of 151,936 tokens, as Qwen's models have, are timed by themselves.
-One thread; processor time, which other work on the machine hardly touches; wall time beside it. With
---model, and best on a GPU, the same tables are about that model.
+the miniature's is small: so masks of 151,936 tokens, as Qwen's models have, are timed on their own.
+One thread; processor time, which other work on the machine hardly touches; wall time beside it.
+With --model, and best on a GPU, the same tables are about that model.
 Last line: `local_vlm PICTURES` and CPU milliseconds a token, free, held and drawn.
 """
 

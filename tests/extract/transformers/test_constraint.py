@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, trainers
+from transformers import PreTrainedTokenizerFast
 
 from contextbias.errors import MissingPart
 from contextbias.extract.transformers.constraint import Constraint, Grammar
 from contextbias.extract.transformers.loading import load_processor
 from contextbias.extract.vision.answers import parse_answer
+from contextbias.extract.vision.instructions import instructions
+from contextbias.schema import empty_person, empty_record
 from contextbias.schema.strict import strict_schema
 
 VOCABULARY = 2100  # 52 more than the tokenizer has
@@ -71,6 +75,37 @@ def test_answers_from_random_scores_end_and_follow_the_schema(
     for text in told:
         assert only_contradictions(text)
         assert text == json.dumps(json.loads(text), separators=(",", ":"))
+
+
+def with_blanks_in_tokens() -> PreTrainedTokenizerFast:
+    """A tokenizer as Llama 2, and so the first LLaVA, has it: blanks as a letter, bytes for what
+    it does not know."""
+    made = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>", fuse_unk=True))
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    made.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(),
+         decoders.Strip(" ", 1, 0)]
+    )  # fmt: skip
+    known = ["<unk>", "<s>", "</s>", *(f"<0x{number:02X}>" for number in range(256))]
+    trainer = trainers.BpeTrainer(
+        vocab_size=2000, special_tokens=known, show_progress=False, max_token_length=8
+    )
+    answer = {**empty_record(), "people": [empty_person()]}
+    made.train_from_iterator([*instructions().text.splitlines(), json.dumps(answer)], trainer)
+    told = json.loads(made.to_str())
+    told["added_tokens"] = [t for t in told["added_tokens"] if not t["content"].startswith("<0x")]
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(told)), bos_token="<s>", eos_token="</s>"
+    )
+
+
+def test_another_kind_of_tokenizer() -> None:
+    tokenizer = with_blanks_in_tokens()
+    grammar = Grammar(strict_schema(people=2), tokenizer, vocabulary=VOCABULARY, ends=[END])
+    for text in answers(grammar, tokenizer, at_random(4), [0] * 4):
+        assert only_contradictions(text)
 
 
 def test_a_model_that_loves_blanks_writes_none(grammar: Grammar, tokenizer: Any) -> None:

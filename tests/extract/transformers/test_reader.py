@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from PIL import Image
 
 from contextbias.errors import ConfigError, Incomplete
 from contextbias.extract.protocol import Picture, RawReading
@@ -44,6 +46,22 @@ def test_a_batch_is_read_as_each_picture_alone(reader: Readers, pictures: Pictur
         assert sizes(single) == [1, 1]
     # The pictures are different and are looked at; so are the questions of the second turn long.
     assert len({opened(each.raw)[1] for each in together.values()}) > 1
+
+
+def test_a_batch_of_questions_of_different_lengths(reader: Readers, tmp_path: Path) -> None:
+    tiny = importlib.import_module("tests.extract.transformers.tiny")
+    tiling = reader(model=str(tiny.save_tiling(tmp_path / "tiling")))
+    shown = []
+    for number, size in enumerate([(64, 48), (64, 20), (64, 64)]):
+        path = tmp_path / f"{number}.png"
+        Image.effect_noise(size, 50 + number).convert("RGB").save(path)
+        shown.append(Picture(image_id=str(number), path=path))
+    together = dict(tiling.read_many(shown))
+    asked = [read.raw["turns"][0]["input"] for read in together.values()]
+    assert asked[1] < asked[0]  # fewer tiles
+    for picture in shown:
+        assert opened(tiling.read(picture).raw) == opened(together[picture.image_id].raw)
+        assert together[picture.image_id].status in ("ok", "invalid")
 
 
 def test_the_same_again_in_another_reader(reader: Readers, pictures: Pictures) -> None:

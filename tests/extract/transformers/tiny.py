@@ -1,7 +1,10 @@
-"""A miniature LLaVA: random weights, a tokenizer made here, saved as a real one.
+"""Miniature models: random weights, a tokenizer made here, saved as real ones.
 
-It answers what the grammar lets through and its weights happen to like. It is deterministic: the
-same call writes the same weights.
+A LLaVA, which sees every picture in one size, and an Idefics 3, which cuts it into tiles, so that
+the questions of a batch are not of one length. They are built without torchvision.
+
+A miniature answers what the grammar lets through and its weights happen to like. The same call
+writes the same weights.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     CLIPVisionConfig,
+    Idefics3Config,
+    Idefics3ForConditionalGeneration,
+    Idefics3Processor,
     LlamaConfig,
     LlavaConfig,
     LlavaForConditionalGeneration,
@@ -20,6 +26,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 
 from contextbias.extract.vision.instructions import instructions
 from contextbias.schema import empty_person, empty_record
@@ -49,6 +56,31 @@ def save(folder: Path, *, template: str = TEMPLATE, context: int = 8192, seed: i
     model = _model(tokenizer, context, seed)
     model.save_pretrained(folder)
     _processor(tokenizer).save_pretrained(folder)
+    return folder
+
+
+def save_tiling(folder: Path) -> Path:
+    """Save the miniature that cuts pictures into tiles."""
+    tokenizer = _tokenizer(TEMPLATE)
+    marks = ["<fake_token_around_image>", "<end_of_utterance>", "<global-img>"]
+    tokenizer.add_tokens(marks, special_tokens=True)
+    torch.manual_seed(0)
+    config = Idefics3Config(
+        vision_config={
+            "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1,
+            "num_attention_heads": 2, "image_size": SIDE, "patch_size": 14,
+        },
+        text_config=_text(8192), image_token_id=3, scale_factor=2, pad_token_id=0,
+    )  # fmt: skip
+    model = Idefics3ForConditionalGeneration(config).eval()
+    model.generation_config.eos_token_id = 2
+    model.save_pretrained(folder)
+    pictures = Idefics3ImageProcessorPil(
+        size={"longest_edge": 2 * SIDE}, max_image_size={"longest_edge": SIDE}
+    )
+    Idefics3Processor(
+        pictures, tokenizer, image_seq_len=4, chat_template=tokenizer.chat_template
+    ).save_pretrained(folder)
     return folder
 
 
@@ -85,14 +117,8 @@ def _model(
         hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
         image_size=SIDE, patch_size=14,
     )  # fmt: skip
-    text = LlamaConfig(
-        vocab_size=2100,  # more than the tokenizer has, as in many models
-        hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        max_position_embeddings=context, bos_token_id=1, eos_token_id=2, pad_token_id=0,
-        initializer_range=0.5,
-    )  # fmt: skip
     config = LlavaConfig(
-        vision_config=vision, text_config=text, image_token_id=3, vision_feature_layer=-1,
+        vision_config=vision, text_config=_text(context), image_token_id=3, vision_feature_layer=-1,
         vision_feature_select_strategy="default", image_seq_length=16,
     )  # fmt: skip
     model = LlavaForConditionalGeneration(config).eval()
@@ -103,6 +129,15 @@ def _model(
             if "multi_modal_projector.linear_2" in name:
                 weights.mul_(10)
     return model
+
+
+def _text(context: int) -> LlamaConfig:
+    return LlamaConfig(
+        vocab_size=2100,  # more than the tokenizer has, as in many models
+        hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+        max_position_embeddings=context, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+        initializer_range=0.5,
+    )  # fmt: skip
 
 
 def _processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:

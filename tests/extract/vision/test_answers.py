@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextbias.extract.vision.answers import is_blank_loop, parse_answer
+from contextbias.extract.vision.answers import is_blank_loop, parse_answer, summed_up
 from contextbias.schema import empty_person, empty_record
 
 
@@ -87,3 +87,9 @@ def test_no_text_breaks_the_parser(text: str) -> None:
 def test_blanks_without_end_are_told_from_an_answer() -> None:
     assert is_blank_loop('{"scene": ' + "\n" * 300)
     assert not is_blank_loop('{"scene": {}}\n')
+
+
+def test_faults_are_summed_up_in_a_line() -> None:
+    assert summed_up(["a", "b"]) == "a; b"
+    assert summed_up(list("abcdefg")) == "a; b; c; d; e; and 2 more"
+    assert summed_up(["a"], "no time") == "a (and asking once more failed: no time)"

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from contextbias.extract.pictures import UnreadablePicture
-from contextbias.extract.vision.pictures import encode_picture, scaled
+from contextbias.extract.vision.pictures import encode_picture, scaled, sized_picture
 from contextbias.ids import bytes_sha256
 
 SECRET = "a photo of a nurse in a subway station"
@@ -102,3 +102,10 @@ def test_what_cannot_be_decoded_is_said_in_words(tmp_path: Path, content: bytes)
         encode_picture(tmp_path / "a.png", size=32, encoding="jpeg", quality=90)
     with pytest.raises(OSError):
         encode_picture(tmp_path / "gone.png", size=32, encoding="jpeg", quality=90)
+
+
+def test_a_sized_picture_is_what_is_encoded(tmp_path: Path) -> None:
+    path = with_secrets(tmp_path / "nurse.png")
+    sized = sized_picture(path, size=32)
+    assert (sized.mode, sized.size, sized.info) == ("RGB", (32, 24), {})
+    assert sized.tobytes() == encode(path, "png").convert("RGB").tobytes()

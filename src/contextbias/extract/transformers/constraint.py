@@ -131,11 +131,11 @@ class Constraint:
 
     def _drawn(self, scores: Any) -> Any:
         """Scores that leave one token each, drawn by its probability."""
-        # In double precision, which not every device has.
-        chances = torch.softmax(scores.double().cpu() / self._temperature, dim=-1)
-        sums = chances.cumsum(dim=-1)
+        # In double precision, which Apple's GPUs do not have.
+        exact = scores.cpu().double() if scores.device.type == "mps" else scores.double()
+        sums = torch.softmax(exact / self._temperature, dim=-1).cumsum(dim=-1)
         drawn = [torch.rand((), generator=each, dtype=torch.float64) for each in self._random]
-        reached = sums <= torch.stack(drawn).unsqueeze(-1) * sums[:, -1:]
+        reached = sums <= torch.stack(drawn).to(sums.device).unsqueeze(-1) * sums[:, -1:]
         chosen = reached.sum(dim=-1, keepdim=True).clamp(max=scores.shape[1] - 1)
         only = torch.full_like(scores, -torch.inf)
         return only.scatter(1, chosen.to(scores.device), 0.0)
