@@ -24,6 +24,8 @@ from contextbias.cli.main import app
 from contextbias.measure.counts import consistency_csv
 from contextbias.pipeline import STAGES, Options, import_reference, read_reference, run
 from contextbias.pipeline.annotation import simulate_people
+from contextbias.pipeline.validation_prompts import FOLDER, Size, prepare, put
+from contextbias.pipeline.validation_run import ask
 from contextbias.store import Study
 from contextbias.tables import MISSING_REASONS, EstimateRow
 
@@ -194,6 +196,8 @@ def _estimates(folder: Path) -> pl.DataFrame:
     with Study.create(folder / "s", text) as study:
         run(study, STAGES[:-1], Options(repeat=1, sample=20))
         simulate_people(folder / "s", 3)
+        put(folder / "s" / FOLDER, prepare(study, Size(prompts=8, images=1)))
+        ask(folder / "s" / FOLDER, Options())
         run(study, ("measure",), Options())
         estimates = study.estimates()
     assert estimates is not None
