@@ -14,6 +14,7 @@ from contextbias.ids import (
     content_hash,
     file_sha256,
     image_seed,
+    storable,
 )
 
 VALUES = st.recursive(
@@ -76,3 +77,27 @@ def test_seeds_are_shared_or_not() -> None:
     assert len({image_seed(7, "nurse", k) for k in range(1000)}) == 1000
     assert image_seed(7, "nurse", 0) != image_seed(7, "judge", 0)
     assert image_seed(7, "nurse", 0) != image_seed(8, "nurse", 0)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+        | st.binary() | st.sets(st.integers()),
+        lambda inner: st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(), max_size=5) | st.integers(), inner)
+        | st.tuples(inner, inner),
+        max_leaves=12,
+    )
+)  # fmt: skip
+def test_whatever_a_backend_says_can_be_stored(value: object) -> None:
+    assert json.loads(canonical_json(storable(value)).encode()) == storable(value)
+
+
+@given(VALUES)
+def test_what_can_be_stored_is_left_alone(value: object) -> None:
+    assert storable(value) == value
+
+
+def test_half_a_surrogate_pair_and_no_number_become_texts() -> None:
+    told = {"a\ud800": ["\udc00", float("nan"), float("-inf")]}
+    assert storable(told) == {"a\\ud800": ["\\udc00", "nan", "-inf"]}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,30 @@ def canonical_json(value: Any) -> str:
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
+
+
+def storable_text(text: str) -> str:
+    """A text that UTF-8 can hold: half a surrogate pair becomes its escape, ``\\ud83d``."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def storable(value: Any) -> Any:
+    """What a backend or a service said, made into JSON that `canonical_json` takes.
+
+    Texts as by `storable_text`; numbers that are not finite, and whatever JSON does not know,
+    become a text: what was paid for is kept rather than lost for one odd value in it.
+    """
+    if isinstance(value, str):
+        return storable_text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, dict):
+        return {storable_text(str(name)): storable(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable(each) for each in value]
+    return storable_text(str(value))
 
 
 def content_hash(value: Any, *, length: int = 20) -> str:

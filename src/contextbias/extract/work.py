@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from contextbias.errors import ContextBiasError
 from contextbias.extract.protocol import Picture, RawReading, Reader
 from contextbias.files import StudyFiles
-from contextbias.ids import content_hash
+from contextbias.ids import content_hash, storable
 from contextbias.registry import load_reader
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.tables import OK, ReadingRow
@@ -109,6 +109,8 @@ class ExtractTask:
         return self._keep(question, RawReading(status="error", reason=reason), 0.0)
 
     def _keep(self, question: Question, reading: RawReading, seconds: float) -> Kept:
+        # Nothing that a model says, paid for as it is, may end the run.
+        raw = storable(reading.raw) | ({"repeat": question.repeat} if question.repeat else {})
         row = ReadingRow(
             reading_id=question.reading_id,
             attempt=question.attempt,
@@ -117,9 +119,9 @@ class ExtractTask:
             reader_fingerprint=self.fingerprint,
             schema_version=CODEBOOK_VERSION,
             status=reading.status,
-            reason=reading.reason,
-            record=reading.record,
-            raw=reading.raw | ({"repeat": question.repeat} if question.repeat else {}),
+            reason=storable(reading.reason),
+            record=storable(reading.record),
+            raw=raw,
             seconds=round(seconds, 4),
             created_at=utc_now(),
         )
