@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,13 @@ def test_a_batch_of_questions_of_different_lengths(reader: Readers, tmp_path: Pa
     for picture in shown:
         assert opened(tiling.read(picture).raw) == opened(together[picture.image_id].raw)
         assert together[picture.image_id].status in ("ok", "invalid")
+    # Where only the longer ones leave no room, they alone stay without an answer.
+    answering = tiling.answering
+    answering._loaded = replace(answering._loaded, context=asked[1] + 1500)
+    alone = dict(tiling.read_many(shown))
+    assert [alone[key].status for key in "02"] == ["error", "error"]
+    assert "the model takes" in str(alone["0"].reason)
+    assert opened(alone["1"].raw)[0] == opened(together["1"].raw)[0]
 
 
 def test_the_same_again_in_another_reader(reader: Readers, pictures: Pictures) -> None:
@@ -85,6 +93,12 @@ def test_an_answer_that_contradicts_itself_is_asked_for_again(
     assert not_again.status == "invalid"
     assert not_again.record is None
     assert not_again.reason == parse_answer(first).faults[0]
+
+
+def test_half_precision(reader: Readers, pictures: Pictures) -> None:
+    read = reader(dtype="bfloat16").read(*pictures(1))
+    assert read.status in ("ok", "invalid")
+    assert read.raw["dtype"] == "bfloat16"
 
 
 def test_drawn_answers_come_from_the_images_id_and_the_seed(

@@ -149,7 +149,7 @@ class Answering:
             constraint = Constraint(self._grammar, seeds, self._options.temperature)
             told = self._generated(questions, constraint)[:, length:].tolist()
             faults = constraint.faults()
-        except ContextBiasError:
+        except (_TooMany, ContextBiasError):
             raise
         except Exception as error:  # a failing batch is rows
             if is_out_of_memory(error):
