@@ -73,9 +73,9 @@ def test_every_positive_has_its_negative() -> None:
 
 def test_places_are_those_of_the_study_and_spread() -> None:
     prompts = build(24)
-    assert "a photo of a nurse in a hospital room" in {
-        each.text.split(",")[0] for each in prompts if each.condition == "CA-R"
-    } | {"a photo of a nurse in a hospital room"}
+    related = [each for each in prompts if each.condition == "CA-R" and each.role == "nurse"]
+    assert {each.location for each in related} == {"hospital room"}
+    assert all(" nurse in a hospital room" in each.text for each in related)
     conditions = Counter(each.condition for each in prompts)
     assert set(conditions) == {"CF", "CA-R", "CA-U"}
     for each in prompts:

@@ -69,7 +69,7 @@ def share(named: Named, compliance: float, role: str = "nurse") -> float:
 
 
 def test_the_rest_is_drawn_as_if_nothing_was_named() -> None:
-    # c + (1 - c) p, with p = 1/2 of nurses' hair brown or so: measured without compliance.
+    # c + (1 - c) p, with p the share of the role's pictures that show it anyway.
     named = Named("gender_presentation", "male")
     p = share(named, 0.0)
     assert p < 0.2

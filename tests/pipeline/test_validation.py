@@ -146,7 +146,7 @@ def test_a_model_that_does_not_comply(root: Path) -> None:
 
 def test_a_reader_that_errs(root: Path) -> None:
     asked(root, Size(prompts=40, images=2))
-    # The readings of the study itself are those of another reader now; validating asks the new one.
+    # The same pictures, read by a reader with errors.
     path = root / FOLDER / "study.toml"
     path.write_text(path.read_text().replace(
         '"preset" = "noiseless"', '"preset" = "noiseless", "error_rate" = 0.4, "drop_rate" = 0.4'

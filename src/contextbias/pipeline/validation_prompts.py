@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contextbias.bench import is_prompt_list
 from contextbias.bench.explicit import BASE, Explicit, Shares, explicit_prompts, frames_of
 from contextbias.config import StudyConfig, load_config
 from contextbias.errors import ConfigError, InputError
@@ -263,7 +262,6 @@ def _config_text(config: StudyConfig, wanted: Wanted, images: int, home: str) ->
         lines += _table("[[generators]]", section.model_dump() | {"options": options})
     for section in config.readers:
         lines += _table("[[readers]]", section.model_dump())
-    assert is_prompt_list(PROMPTS_FILE)
     return "\n".join(lines) + "\n"
 
 
