@@ -56,7 +56,7 @@ def test_an_image_of_a_batch_is_the_image_made_alone(name, generator, job) -> No
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_strict_is_bitwise_whatever_else_is_made(name, generator, job) -> None:
-    strict = generator(name, batching="strict", batch=4)
+    strict = generator(name, batching="strict")
     jobs = [job(0), job(1, "a photo of a welder"), job(2), job(3)]
     many = drawn(strict, jobs)
     assert {m.provenance["batch"]["size"] for m in many.values()} == {1}
@@ -227,11 +227,25 @@ def test_fewer_bits_are_another_generator_and_another_picture(name, generator, j
 
 
 def test_quantising_without_its_package_says_what_to_install(generator, job, monkeypatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    _without(monkeypatch, "bitsandbytes")
     ours = generator("flux", quantization="bnb-4bit")
-    monkeypatch.setattr("contextbias.generate.diffusers.needs.find_spec", lambda name: True)
     with pytest.raises(MissingPart, match="run `pip install bitsandbytes`"):
         list(ours.generate([job(0)]))
+    assert "bitsandbytes, which is not installed" in ours.plan([job(0)]).notes[0]
+
+
+def test_a_watermark_without_its_package_says_what_to_install(generator, job, monkeypatch) -> None:
+    _without(monkeypatch, "imwatermark")
+    ours = generator("sdxl", watermark=True)
+    with pytest.raises(MissingPart, match="Run `pip install invisible-watermark`"):
+        list(ours.generate([job(0)]))
+    assert "invisible-watermark, which is not installed" in ours.plan([job(0)]).notes[0]
+
+
+def _without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setattr(
+        "contextbias.generate.diffusers.needs.find_spec", lambda name: name != package or None
+    )
 
 
 def test_compiling_is_asked_of_the_denoiser_and_stored(generator, job, monkeypatch) -> None:
@@ -253,6 +267,7 @@ def test_a_watermark_is_added_only_when_asked_for(generator, folder, job, monkey
         return load(cls, path, **{**kwargs, "add_watermarker": False})
 
     monkeypatch.setattr(DiffusionPipeline, "from_pretrained", classmethod(spied))
+    monkeypatch.setattr("contextbias.generate.diffusers.needs.find_spec", lambda name: True)
     drawn(generator("sdxl"), [job(0)])
     drawn(generator("sdxl", watermark=True), [job(0)])
     assert given == [False, True]
@@ -279,6 +294,7 @@ def test_an_offload_with_a_gpu_is_what_the_library_does(mode, generator, monkeyp
     ours = generator("flux", offload=mode)
     assert ours.drawing._loaded.facts["device"] == "a GPU"
     assert calls == [(mode, "cuda")]
+    assert ours.drawing._threads == 1
     assert ours.drawing.room.most == 4
 
 

@@ -9,8 +9,9 @@ import pytest
 from contextbias.errors import ConfigError
 from contextbias.generate.diffusers import DiffusersGenerator
 from contextbias.generate.diffusers.options import NEGATIVE_PROMPT, DiffusersOptions
-from contextbias.generate.diffusers.profiles import profile_for
+from contextbias.generate.diffusers.profiles import profile_for, profiles
 from contextbias.generate.diffusers.recipe import Recipe, recipe
+from contextbias.ids import content_hash
 
 
 def of(model: str, **options: Any) -> Recipe:
@@ -88,6 +89,38 @@ def test_what_is_off_is_passed_as_off() -> None:
         ("flux-dev", {"size": [1024, 60]}, "size = 60.*take 64"),
         ("sdxl", {"size": 4}, "no multiple of 8.*take 8"),
         ("flux-dev", {"watermark": True}, "only SDXL has one"),
+        ("sdxl", {"size": 0}, "size = 0.*take 8"),
+        ("sdxl", {"guidance": 0}, "guidance = 0 would do the same as 1"),
+        ("sdxl", {"guidance": 0.5}, "guidance = 0.5 would do the same as 1"),
+        ("sd3.5-large", {"guidance": 0.5}, "guidance = 0.5 would do the same as 1"),
+        ("sd3.5-large-turbo", {"guidance": 1}, "guidance = 1 would do the same as 0"),
+        ("qwen-image", {"guidance": 0.5}, "guidance = 0.5 would do the same as 1"),
+        ("flux-dev", {"true_cfg_scale": 0.5}, "true_cfg_scale = 0.5 would do the same as 1"),
+        ("flux-dev", {"true_cfg_scale": 0}, "true_cfg_scale = 0 would do the same as 1"),
+        ("sdxl", {"arguments": {"eta": 0.9}}, "eta.*no effect"),
+        ("sdxl", {"arguments": {"denoising_end": 0.0}}, "denoising_end.*second model"),
+        ("sd3.5-large", {"arguments": {"mu": 0.9}}, "mu.*no effect"),
+        ("sdxl", {"arguments": {"guidance_rescale": 0.7}, "guidance": 1}, "no effect without cl"),
+        ("sdxl", {"arguments": {"guidance_rescale": 0}}, "guidance_rescale = 0 has no effect"),
+        ("sdxl", {"arguments": {"guidance_rescale": "x"}}, "guidance_rescale = 'x' has no effect"),
+        ("sdxl", {"arguments": {"negative_target_size": [8, 8]}}, "without arguments.negative_or"),
+        (
+            "sd3.5-large",
+            {"arguments": {"skip_layer_guidance_scale": 2.8}},
+            "without arguments.skip_guidance_layers",
+        ),
+        (
+            "sd3.5-large",
+            {"arguments": {"skip_guidance_layers": [1]}, "guidance": 1},
+            "without classifier-free guidance",
+        ),
+        ("sdxl", {"arguments": {"sigmas": [1.0, 0.5]}, "steps": 7}, "steps = 7 has no effect"),
+        ("sdxl", {"arguments": {"timesteps": [9, 5]}, "steps": 2}, "steps = 2 has no effect"),
+        ("sdxl", {"arguments": {"sigmas": [1.0], "timesteps": [9]}}, "exclude each other"),
+        ("sdxl", {"arguments": {"sigmas": "x"}}, "sigmas = 'x' is no list of numbers"),
+        ("sdxl", {"batching": "strict", "batch": 8}, "batch = 8 has no effect"),
+        ("sdxl", {"device": "cpu", "offload": "model"}, 'offload = "model" has no effect'),
+        ("sdxl", {"device": "cpu", "quantization": "bnb-8bit"}, "needs a GPU"),
         ("sdxl", {"steps": 0}, "steps = 0"),
         ("sdxl", {"guidance": -1}, "guidance = -1"),
         ("sdxl", {"batch": 0}, "batch"),
@@ -141,6 +174,62 @@ def test_what_decides_pixels_makes_another_generator(options: dict[str, Any]) ->
 )
 def test_what_decides_only_where_and_how_fast_makes_none(options: dict[str, Any]) -> None:
     assert settings(**options) == settings()
+
+
+def test_a_schedule_is_the_steps() -> None:
+    made = of("sdxl", arguments={"sigmas": [14.6, 3.0, 0.5]})
+    assert made.call["num_inference_steps"] == 3
+
+
+_OTHER: dict[str, Any] = {
+    "revision": "of June",
+    "size": 512,
+    "steps": 7,
+    "guidance": 1.5,
+    "true_cfg_scale": 2.5,
+    "negative_prompt": "blurry",
+    "style": "an oil painting",
+    "max_sequence_length": 64,
+    "dtype": "float32",
+    "quantization": "fp8",
+    "compile": True,
+    "watermark": True,
+    "arguments": {"sigmas": [1.0, 0.5]},
+    "batching": "mixed",
+    "batch": 2,
+    "offload": "model",
+    "device": "cpu",
+    "overlong": "truncate",
+}
+"""Every option but `model` and `profile` -> another value than the one that is left out."""
+
+_NOWHERE = {"batch", "offload", "device", "overlong"}
+"""Options that decide where and how fast."""
+
+
+@pytest.mark.parametrize("option", sorted(_OTHER))
+@pytest.mark.parametrize("profile", [*profiles()])
+def test_every_option_makes_another_generator_or_is_refused(profile: str, option: str) -> None:
+    """A folder that is gone: for the generic profile nothing but the options is known."""
+    base = {"model": "/gone/model", "profile": profile}
+    plain = DiffusersGenerator(base)
+    try:
+        other = DiffusersGenerator({**base, option: _OTHER[option]})
+    except ConfigError:
+        assert profile != "generic" or option == "watermark"
+        return
+    same = content_hash(other.settings()) == content_hash(plain.settings())
+    assert same == (option in _NOWHERE)
+
+
+def test_that_table_has_every_option() -> None:
+    assert set(_OTHER) == set(DiffusersOptions.model_fields) - {"model", "profile"}
+
+
+def test_two_values_of_guidance_are_two_generators_before_the_pipeline_is_known() -> None:
+    base = {"model": "/gone/model", "profile": "generic"}
+    found = [DiffusersGenerator({**base, "guidance": g}).settings() for g in (0.3, 1.0, 7.5)]
+    assert len({content_hash(each) for each in found}) == 3
 
 
 def test_a_name_and_its_repository_are_one_generator() -> None:

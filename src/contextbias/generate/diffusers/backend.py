@@ -64,7 +64,7 @@ class DiffusersGenerator:
     def drawing(self) -> Drawing:
         """The pipeline, loaded when it is first asked for; raises what `loading.load` does."""
         if self._drawing is None:
-            needs.installed()
+            needs.installed(self._options)
             from contextbias.generate.diffusers.drawing import Drawing
             from contextbias.generate.diffusers.loading import load
 
@@ -102,7 +102,7 @@ class DiffusersGenerator:
         """What the jobs take, and on which conditions; fetches nothing."""
         found = [*needs.notes(self._options, self._recipe, self._source)]
         try:
-            needs.installed()
+            needs.installed(self._options)
         except MissingPart as error:
             return needs.forecast(self._recipe, len(jobs), (str(error), *found))
         try:
@@ -118,7 +118,7 @@ class DiffusersGenerator:
         return [*needs.requirements(self._options, self._recipe, self._source)]
 
     def _check(self, jobs: Sequence[Job], *, offline: bool) -> None:
-        needs.installed()
+        needs.installed(self._options)
         from contextbias.generate.diffusers.loading import complete
         from contextbias.generate.diffusers.tokens import encoders, refuse_cut, texts
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from contextbias.errors import ConfigError, ContextBiasError
+from contextbias.errors import ConfigError, ContextBiasError, Incomplete
 from contextbias.generate.diffusers.batching import Room, batches, first_guess, halves
 from contextbias.generate.diffusers.embeddings import Embeddings
 from contextbias.generate.diffusers.loading import Loaded
@@ -20,6 +20,8 @@ from contextbias.generate.diffusers.tokens import Encoder, counts, cut, encoders
 from contextbias.generate.protocol import Job, Made
 
 _BY_CHECKER = "the pipeline's safety checker took the picture away"
+_MISTAKES = (TypeError, ValueError, LookupError, AttributeError, NameError, ImportError)
+# Before the first picture, these come from the options or the model's files.
 _NO_MEMORY = ("out of memory", "cublas_status_alloc_failed", "can't allocate memory")
 
 
@@ -43,8 +45,11 @@ class Drawing:
         self._embeddings = Embeddings(loaded.pipeline, loaded.recipe)
         self._encoders: tuple[Encoder, ...] = encoders(loaded.folder, loaded.recipe)
         self._counted: dict[str, dict[str, Any]] = {}
+        self._has_drawn = False
         self._device = threading.RLock()  # one call at a time, whichever thread it comes from
-        self._threads = torch.get_num_threads()
+        # Beside a GPU the processor only feeds it: more threads would wait busily, and take the
+        # cores of the thread that encodes and keeps.
+        self._threads = torch.get_num_threads() if loaded.device == "cpu" else 1
         self.room = Room(self._first_guess())
         """How many images fit at a time, as far as it is known."""
 
@@ -119,8 +124,11 @@ class Drawing:
         except Exception as error:  # a failing batch is rows
             if _is_out_of_memory(error):
                 raise _TooMany from None
+            if not self._has_drawn and isinstance(error, _MISTAKES):
+                raise _mistake(self._loaded, error) from None
             yield from _failed(jobs, f"{type(error).__name__}: {error}")
             return
+        self._has_drawn = True
         seconds = (time.perf_counter() - began) / len(jobs)
         refused = getattr(output, "nsfw_content_detected", None) or [False] * len(jobs)
         for index, (job, picture) in enumerate(zip(jobs, output.images, strict=True)):
@@ -185,6 +193,16 @@ class Drawing:
 
 class _TooMany(Exception):
     """A batch did not fit into the memory."""
+
+
+def _mistake(loaded: Loaded, error: Exception) -> Incomplete:
+    """Not even the first picture can be asked for: the cause is not in the prompts."""
+    given = ", ".join(sorted(loaded.recipe.call))
+    return Incomplete(
+        f"{type(loaded.pipeline).__name__} does not take what it is given: {type(error).__name__}:"
+        f" {error} (arguments: {given})",
+        "correct the options of the generator and run again",
+    )
 
 
 def free_memory(device: str) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,18 +119,28 @@ def source_of(options: DiffusersOptions, profile: Profile, dtype: str) -> Source
 def identity(source: Source, folder: Path) -> dict[str, Any]:
     """What was really loaded: the commit of a repository, or a fingerprint of a folder's files.
 
-    The fingerprint covers names, sizes and both ends of every file: enough to tell two versions of
-    weights apart without reading all of them.
+    The fingerprint covers the pipeline's table of contents and, of each of its parts, names, sizes
+    and both ends of every file: enough to tell two versions of weights apart without reading all of
+    them. What else lies in the folder (a page about the model, samples) does not count.
     """
     if not source.local:
         commit = folder.name if _is_commit(folder.name) else None
         return {"model": source.location, "revision": commit or source.revision}
     parts = [
         [path.relative_to(folder).as_posix(), path.stat().st_size, _ends(path)]
-        for path in sorted(folder.rglob("*"))
+        for path in sorted(_of_the_pipeline(folder))
         if path.is_file() and not path.name.startswith(".")
     ]
     return {"model": str(folder.resolve()), "revision": f"files {content_hash(parts)}"}
+
+
+def _of_the_pipeline(folder: Path) -> Iterator[Path]:
+    index = folder / "model_index.json"
+    yield index
+    parts = json.loads(index.read_text("utf-8"))
+    for name, entry in parts.items():
+        if isinstance(entry, list):
+            yield from (folder / name).rglob("*")
 
 
 def token() -> str | None:

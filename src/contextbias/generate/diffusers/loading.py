@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextbias.errors import ConfigError, Incomplete, MissingPart
+from contextbias.errors import ConfigError, ContextBiasError, Incomplete, MissingPart
 from contextbias.generate.diffusers.hub import Source, identity
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.profiles import GENERIC, Profile, of_signature, pipeline_class
@@ -49,12 +49,24 @@ def complete(options: DiffusersOptions, profile: Profile, folder: Path) -> Recip
         MissingPart: This version of diffusers has no such pipeline.
     """
     if profile.name != GENERIC:
+        _is_of_its_kind(profile, folder)
         return recipe(options, profile)
     kind = _class(folder)
     parameters = inspect.signature(kind.__call__).parameters
     if "prompt" not in parameters:
         raise ConfigError(f"{kind.__name__} draws without a prompt", "name a text-to-image model")
     return recipe(options, of_signature(profile, parameters))
+
+
+def _is_of_its_kind(profile: Profile, folder: Path) -> None:
+    """Raise ConfigError where a folder holds another pipeline than the profile is about."""
+    there = pipeline_class(folder)
+    if there != profile.pipeline:
+        raise ConfigError(
+            f"the pipeline in {folder} is a {there}, and the profile {profile.name!r} is about"
+            f" {profile.pipeline}",
+            'leave the profile out, or write profile = "generic"',
+        )
 
 
 def load(options: DiffusersOptions, profile: Profile, source: Source) -> Loaded:
@@ -72,8 +84,9 @@ def load(options: DiffusersOptions, profile: Profile, source: Source) -> Loaded:
     made = complete(options, profile, folder)
     device = device_of(options.device)
     try:
-        pipeline = _from_pretrained(options, made, source, folder)
-        _place(pipeline, options, made, device)
+        with _told(options, folder):
+            pipeline = _from_pretrained(options, made, source, folder)
+            _place(pipeline, options, made, device)
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise Incomplete(
             f"{made.profile.title} does not fit into the memory of this {device} ({error})",
@@ -133,8 +146,7 @@ def _from_pretrained(options: DiffusersOptions, made: Recipe, source: Source, fo
         given["add_watermarker"] = options.watermark
     if options.quantization.startswith("bnb"):
         given["quantization_config"] = _bitsandbytes(options.quantization, made.dtype, folder)
-    with _told(options, folder):
-        return DiffusionPipeline.from_pretrained(str(folder), **given)
+    return DiffusionPipeline.from_pretrained(str(folder), **given)
 
 
 @contextmanager
@@ -144,12 +156,12 @@ def _told(options: DiffusersOptions, folder: Path) -> Iterator[None]:
 
     try:
         yield
-    except (torch.OutOfMemoryError, MemoryError, MissingPart):
+    except (torch.OutOfMemoryError, MemoryError, ContextBiasError):
         raise
     except ImportError as error:
         problem = f"model = {options.model!r} needs a package that is not installed ({error})"
         raise MissingPart(problem, "install it") from None
-    except (OSError, ValueError, KeyError, AttributeError, RuntimeError) as error:
+    except Exception as error:  # whatever it is: without a model there is nothing to go on with
         if isinstance(error, RuntimeError) and "out of memory" in str(error).lower():
             raise MemoryError(str(error)) from None
         raise MissingPart(
@@ -159,13 +171,6 @@ def _told(options: DiffusersOptions, folder: Path) -> Iterator[None]:
 
 
 def _bitsandbytes(quantization: str, dtype: str, folder: Path) -> Any:
-    from importlib.util import find_spec
-
-    if find_spec("bitsandbytes") is None:
-        raise MissingPart(
-            f"quantization = {quantization!r} needs the package bitsandbytes",
-            'take quantization = "fp8", or run `pip install bitsandbytes`',
-        )
     import torch
     from diffusers import PipelineQuantizationConfig
 

@@ -79,14 +79,25 @@ def memory(profile: Profile, options: DiffusersOptions, dtype: str) -> float | N
     return weights[options.offload] + profile.activations
 
 
-def installed() -> None:
-    """Raise MissingPart where a package that every model needs is not installed."""
+def installed(options: DiffusersOptions) -> None:
+    """Raise MissingPart where a package is not installed that the options need."""
     for package in _PACKAGES:
         if find_spec(package) is None:
             raise MissingPart(
                 f"the generator backend 'diffusers' needs {package}, which is not installed",
                 "pip install 'contextbias[diffusers]'",
             )
+    if options.quantization.startswith("bnb") and find_spec("bitsandbytes") is None:
+        raise MissingPart(
+            f'quantization = "{options.quantization}" needs the package bitsandbytes, which is not'
+            " installed",
+            'take quantization = "fp8", or run `pip install bitsandbytes`',
+        )
+    if options.watermark and find_spec("imwatermark") is None:
+        raise MissingPart(
+            "watermark = true needs the package invisible-watermark, which is not installed",
+            "run `pip install invisible-watermark`, or leave the option out",
+        )
 
 
 def notes(options: DiffusersOptions, made: Recipe, source: Source) -> Iterator[str]:

@@ -123,6 +123,11 @@ def profile_for(model: str, named: str | None) -> Profile:
     """
     known = profiles()
     if named is not None:
+        if model in known and named in known and named != model:
+            raise ConfigError(
+                f"profile = {named!r} beside model = {model!r}, which has a profile of its own",
+                "leave it out, or name the repository or folder that you mean",
+            )
         return _named(named)
     if model in known:
         if model == GENERIC:
@@ -141,7 +146,8 @@ def profile_for(model: str, named: str | None) -> Profile:
 
 def is_folder(model: str) -> bool:
     """Whether `model` means a folder of this machine rather than a repository."""
-    return model.startswith(("/", ".", "~")) or Path(model).is_dir()
+    looks_so = model.startswith(("/", ".", "~")) or model.count("/") > 1
+    return looks_so or Path(model).is_dir()
 
 
 def pipeline_class(folder: Path) -> str:

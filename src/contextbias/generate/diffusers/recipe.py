@@ -35,6 +35,32 @@ _OWN_OPTION = {
 }
 """Arguments of a call that are set elsewhere, and where."""
 
+_WITHOUT_EFFECT = {
+    "eta": "the model's sampler has none, so it has no effect",
+    "mu": "the model's sampler does not shift by it, so it has no effect",
+    "denoising_end": "it is for a second model that goes on from there, and there is none",
+}
+"""Arguments that pipelines with a profile take and do nothing with."""
+
+_SCHEDULES = ("sigmas", "timesteps")
+"""Arguments that are the denoising steps, one by one."""
+
+_OF_CFG = (
+    "guidance_rescale", "skip_guidance_layers", "negative_original_size",
+    "negative_crops_coords_top_left", "negative_target_size",
+)  # fmt: skip
+"""Arguments that change the pass with the negative prompt, or what is made of it."""
+
+_WITH = {
+    "skip_layer_guidance_scale": ("skip_guidance_layers",),
+    "skip_layer_guidance_stop": ("skip_guidance_layers",),
+    "skip_layer_guidance_start": ("skip_guidance_layers",),
+    "negative_original_size": ("negative_target_size",),
+    "negative_target_size": ("negative_original_size",),
+    "negative_crops_coords_top_left": ("negative_original_size", "negative_target_size"),
+}
+"""Arguments that the pipeline looks at only where others are given as well."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
@@ -80,7 +106,7 @@ def recipe(options: DiffusersOptions, profile: Profile) -> Recipe:
     checked = _Checked(options, profile)
     call = {
         **checked.size(),
-        **_given("num_inference_steps", options.steps or profile.steps),
+        **checked.steps(),
         **checked.guidance(),
         **checked.sequence(),
         **checked.arguments(),
@@ -91,7 +117,9 @@ def recipe(options: DiffusersOptions, profile: Profile) -> Recipe:
     if profile.cfg_argument is not None and _needs(profile):
         # Passed as it is in effect: where guidance is off, the pipeline is told so.
         call[profile.cfg_argument] = cfg if guided else 1.0
+    checked.arguments_of_cfg(guided=guided)
     checked.watermark()
+    checked.machine()
     return Recipe(
         profile=profile,
         call=call,
@@ -131,7 +159,16 @@ def settings(
         "compile": options.compile,
         "watermark": options.watermark,
         "batching": options.batching,
+        **_still_open(options, profile),
     }
+
+
+def _still_open(options: DiffusersOptions, profile: Profile) -> dict[str, Any]:
+    """Options that become an argument only once the pipeline is there."""
+    if not _is_open(profile):
+        return {}
+    given = {"guidance": options.guidance, "true_cfg_scale": options.true_cfg_scale}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:
@@ -140,6 +177,18 @@ def _plain(value: Any) -> Any:
 
 def _given(name: str, value: Any) -> dict[str, Any]:
     return {} if value is None else {name: value}
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _are_numbers(values: Any) -> bool:
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    )
 
 
 def _needs(profile: Profile) -> bool:
@@ -158,6 +207,7 @@ class _Checked:
         self._options = options
         self._profile = profile
         self._unknown = _is_open(profile)
+        self._is_generic = profile.name == GENERIC
 
     def size(self) -> dict[str, Any]:
         """Width and height.
@@ -165,7 +215,8 @@ class _Checked:
         Raises:
             ConfigError: The pipeline would fail, or shrink the picture unasked.
         """
-        chosen = self._options.size or self._profile.size
+        own = self._options.size
+        chosen = self._profile.size if own is None else own
         if chosen is None:
             return {}
         width, height = (chosen, chosen) if isinstance(chosen, int) else chosen
@@ -180,11 +231,38 @@ class _Checked:
                 )
         return {"width": width, "height": height}
 
+    def steps(self) -> dict[str, Any]:
+        """How many steps: those of the schedule where one is given.
+
+        Raises:
+            ConfigError: They are given twice, or the schedule is none.
+        """
+        given = self._options.arguments
+        schedules = [name for name in _SCHEDULES if name in given]
+        if not schedules:
+            steps = self._options.steps
+            return _given("num_inference_steps", self._profile.steps if steps is None else steps)
+        if len(schedules) > 1:
+            self._refuse("arguments.sigmas and arguments.timesteps exclude each other", "take one")
+        (name,) = schedules
+        if self._options.steps is not None:
+            self._refuse(
+                f"steps = {self._options.steps} has no effect beside arguments.{name}",
+                "leave one of them out",
+            )
+        values = given[name]
+        if not _are_numbers(values):
+            self._refuse(f"arguments.{name} = {values!r} is no list of numbers", "write one a step")
+        takes = self._unknown or self._profile.steps is not None
+        return {"num_inference_steps": len(values)} if takes else {}
+
     def guidance(self) -> dict[str, Any]:
         """The argument that the option `guidance` becomes."""
         options, profile = self._options, self._profile
         if options.guidance is not None and profile.guidance_kind == "none":
             self._refuse(f"guidance = {options.guidance:g} has no effect", "leave it out")
+        if not self._is_generic and profile.guidance_kind == "cfg":
+            self._must_be_off_or_on("guidance", options.guidance)
         if profile.guidance_argument is None:
             return {}
         value = profile.guidance if options.guidance is None else options.guidance
@@ -197,6 +275,7 @@ class _Checked:
         if options.true_cfg_scale is not None and not beside and not self._unknown:
             fix = "write guidance instead" if profile.guidance_kind == "cfg" else "leave it out"
             self._refuse("true_cfg_scale is FLUX's, and no option here", fix)
+        self._must_be_off_or_on("true_cfg_scale", options.true_cfg_scale)
         given = options.true_cfg_scale if beside or self._unknown else options.guidance
         return profile.cfg if given is None else given
 
@@ -243,15 +322,68 @@ class _Checked:
         for name in self._options.arguments:
             if name in _OWN_OPTION:
                 self._refuse(f"arguments.{name} is set by {_OWN_OPTION[name]}", "leave it out")
+            if name in _WITHOUT_EFFECT and not self._is_generic:
+                self._refuse(f"arguments.{name}: {_WITHOUT_EFFECT[name]}", "leave it out")
             if name not in known and not self._unknown:
                 hint = nearest(name, [*known]) or f"known: {', '.join(known)}"
                 self._refuse(f"arguments.{name} is no argument of the pipeline", hint)
+            lacking = [each for each in _WITH.get(name, ()) if each not in self._options.arguments]
+            if lacking:
+                self._refuse(
+                    f"arguments.{name} has no effect without arguments.{lacking[0]}",
+                    "leave it out, or give both",
+                )
         return dict(self._options.arguments)
+
+    def arguments_of_cfg(self, *, guided: bool) -> None:
+        """Raise ConfigError for arguments of classifier-free guidance where there is none."""
+        if self._is_generic:
+            return
+        for name in _OF_CFG:
+            given = self._options.arguments.get(name)
+            if given is not None and not guided:
+                self._refuse(
+                    f"arguments.{name} has no effect without classifier-free guidance",
+                    self._cure(),
+                )
+            if name == "guidance_rescale" and given is not None and not _is_positive(given):
+                self._refuse(f"arguments.{name} = {given!r} has no effect", "take a number above 0")
+
+    def machine(self) -> None:
+        """Raise ConfigError where options about the machine exclude each other."""
+        options = self._options
+        if options.batching == "strict" and options.batch not in ("auto", 1):
+            self._refuse(
+                f'batch = {options.batch} has no effect with batching = "strict", one image a call',
+                "leave one of them out",
+            )
+        if options.device != "cpu":
+            return
+        if options.offload != "none":
+            self._refuse(
+                f'offload = "{options.offload}" has no effect with device = "cpu"',
+                "leave one of them out",
+            )
+        if options.quantization.startswith("bnb"):
+            self._refuse(
+                f'quantization = "{options.quantization}" needs a GPU, and device = "cpu"',
+                'take quantization = "fp8", or another device',
+            )
 
     def watermark(self) -> None:
         """Raise ConfigError where there is no watermark to add."""
         if self._options.watermark and self._profile.family != "sdxl":
             self._refuse("watermark has no effect: only SDXL has one", "leave it out")
+
+    def _must_be_off_or_on(self, name: str, asked: float | None) -> None:
+        """Classifier-free guidance is off at 1 and below: one of these values stands for all."""
+        own = self._profile.cfg
+        off = own if name == "guidance" and own is not None and own <= 1 else 1.0
+        if asked is not None and asked <= 1 and asked != off:
+            self._refuse(
+                f"{name} = {asked:g} would do the same as {off:g}: both turn it off",
+                f"write {off:g}, or more than 1",
+            )
 
     def _asked_for_cfg(self) -> bool:
         options = self._options

@@ -1,0 +1,93 @@
+"""A model that cannot be loaded, or asked, stops the run once: no image is used up by it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextbias.errors import ConfigError, Incomplete, MissingPart
+from contextbias.generate.diffusers.hub import Source, identity
+
+
+@pytest.fixture
+def copy(folder: Callable[[str], Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder("sdxl"), tmp_path / "copy"))
+
+
+def truncate(copy: Path) -> None:
+    path = copy / "text_encoder" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:3000])
+
+
+def index(name: str, value: Any) -> Callable[[Path], None]:
+    def spoil(copy: Path) -> None:
+        path = copy / "model_index.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+
+    return spoil
+
+
+def no_weights(copy: Path) -> None:
+    for path in (copy / "unet").glob("*.safetensors"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    "spoil", [truncate, index("unet", 5), index("vae", ["diffusers", "NoSuch"]), no_weights]
+)
+def test_files_that_make_no_model_are_told_once(spoil, copy, generator, job) -> None:
+    spoil(copy)
+    with pytest.raises(MissingPart, match="cannot be loaded"):
+        list(generator("sdxl", model=str(copy)).generate([job(0), job(1)]))
+
+
+def test_a_profile_of_another_pipeline_is_refused_before_any_weights(
+    generator, folder, job
+) -> None:
+    ours = generator("sdxl", profile="flux-dev")
+    told = "is a StableDiffusionXLPipeline, and the profile 'flux-dev' is about FluxPipeline"
+    with pytest.raises(ConfigError, match=told):
+        ours.check([job(0)])
+    with pytest.raises(ConfigError, match=told):
+        list(ours.generate([job(0)]))
+    assert told in ours.plan([job(0)]).notes[0]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"clip_skip": 50}, {"clip_skip": "x"}, {"original_size": "x"}]
+)
+def test_arguments_that_the_pipeline_fails_on_stop_at_the_first_batch(
+    arguments, generator, job
+) -> None:
+    with pytest.raises(Incomplete, match="StableDiffusionXLPipeline does not take what it is"):
+        list(generator("sdxl", arguments=arguments).generate([job(0), job(1)]))
+
+
+def test_after_a_first_picture_a_failure_is_the_batch_s_own(generator, job, monkeypatch) -> None:
+    ours = generator("sdxl", batch=1)
+    (first,) = ours.generate([job(0)])
+    assert first.status == "ok"
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ValueError("a strange prompt")
+
+    monkeypatch.setattr(type(ours.drawing._loaded.pipeline), "__call__", fail)
+    (second,) = ours.generate([job(1)])
+    assert (second.status, second.reason) == ("error", "ValueError: a strange prompt")
+
+
+def test_a_folder_is_told_by_its_weights_and_not_by_what_lies_beside_them(copy: Path) -> None:
+    source = Source(str(copy), "main")
+    before = identity(source, copy)["revision"]
+    (copy / "README.md").write_text("About the model.")
+    assert identity(source, copy)["revision"] == before
+    weights = next((copy / "unet").glob("*.safetensors"))
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(bytes(data))
+    assert identity(source, copy)["revision"] != before
