@@ -15,8 +15,6 @@ from typing import Any
 import polars as pl
 import pytest
 import typer
-from tests.conftest import CHECKOUT
-from tests.released import put_study
 
 from contextbias import __version__
 from contextbias.cli.init import template_text
@@ -28,6 +26,8 @@ from contextbias.pipeline.validation_prompts import FOLDER, Size, prepare, put
 from contextbias.pipeline.validation_run import ask
 from contextbias.store import Study
 from contextbias.tables import MISSING_REASONS, EstimateRow
+from tests.conftest import CHECKOUT
+from tests.released import put_study
 
 DOCS = CHECKOUT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *CHECKOUT.glob("*.md")])
