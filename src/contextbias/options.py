@@ -42,4 +42,7 @@ def _describe(model: type[BaseModel], fault: Any) -> str:
         hint = nearest(str(fault["loc"][-1]), list(model.model_fields))
         return f"unknown option {key!r}" + (f" ({hint})" if hint else "")
     message = str(fault["msg"]).removeprefix("Value error, ")
+    field = model.model_fields.get(str(fault["loc"][0])) if key else None
+    if field is not None and not field.repr:
+        return f"{key}: {message}"
     return f"{key} = {fault.get('input')!r}: {message}" if key else message

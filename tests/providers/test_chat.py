@@ -53,7 +53,7 @@ def test_a_refusal_keeps_its_words() -> None:
 
 def test_servers_that_leave_things_out() -> None:
     reply = read_completion(b'{"choices": [{"message": {"content": "hello"}}]}')
-    assert (reply.status, reply.text, reply.usage.as_json()) == ("ok", "hello", {})
+    assert (reply.status, reply.text, reply.usage.as_json()) == ("ok", "hello", {"unknown": 1})
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "other"}]
     told = {"choices": [{"message": {"content": parts}}], "usage": None}
     assert read_completion(json.dumps(told).encode()).text == "ab"

@@ -171,6 +171,7 @@ class ServedModel:
             self.price.cost,
             spent=self.price.of(self._spent),
             expected=expected / max(1, len(questions)),
+            unknown=self._spent.unknown,
         )
 
 

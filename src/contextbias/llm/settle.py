@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contextbias.ids import content_hash
+from contextbias.ids import content_hash, storable
 from contextbias.llm.journal import Journal, Kept
 from contextbias.llm.question import ERROR, INVALID, OK, Answer, Asker, Question
 
@@ -141,9 +141,10 @@ def _distinct(questions: Sequence[Question]) -> list[Question]:
 
 def _parsed(answer: Answer) -> tuple[Any, list[str]]:
     try:
-        return json.loads(answer.text), []
-    except ValueError as error:
-        return None, [f"it is not JSON: {error}"]
+        return storable(json.loads(answer.text)), []
+    except (ValueError, RecursionError) as error:
+        said = "nested too deeply" if isinstance(error, RecursionError) else error
+        return None, [f"it is not JSON: {said}"]
 
 
 def _repair(settled: Settled) -> Question:

@@ -16,7 +16,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from pydantic import Field
@@ -97,7 +97,7 @@ class BatchLine:
         if found is None:
             raise _Deferred(custom_id, path, body, tokens)
         self.used.append(custom_id)
-        return _reply(found["response"], read)
+        return _reply(found["response"], read, self.line.redact)
 
     async def thread(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """As `Line.thread`."""
@@ -303,13 +303,18 @@ class _Work(Generic[R]):
             paused=0.0,
             stopping=False,
             batches=self._records.count_away(),
+            unknown=budget.unknown if budget else 0,
         )
         self._tell(state)
 
 
-def _reply(response: dict[str, Any], read: Read) -> Reply:
-    body = json.dumps(response["body"], separators=(",", ":"), ensure_ascii=False).encode()
+def _reply(response: dict[str, Any], read: Read, redact: Callable[[str], str]) -> Reply:
+    text = json.dumps(response.get("body"), separators=(",", ":"), ensure_ascii=False)
     headers = {"x-request-id": str(response.get("request_id") or "")}
-    if response["status_code"] == 200:
-        return answered(body, headers, read, 0.0)
-    return refused(response["status_code"], response["body"])
+    if response["status_code"] != 200:
+        return refused(response["status_code"], response.get("body"), redact)
+    reply = answered(text.encode("utf-8", "backslashreplace"), headers, read, 0.0, redact)
+    if reply.failure is None or reply.failure.kind == ITEM:
+        return reply
+    # It came back, and says nothing about what is sent now.
+    return replace(reply, failure=replace(reply.failure, kind=ITEM))

@@ -190,7 +190,7 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 def _custom_id(line: bytes) -> str | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     custom_id = found.get("custom_id") if isinstance(found, dict) else None
     return custom_id if isinstance(custom_id, str) else None

@@ -238,7 +238,7 @@ def _answers(data: bytes) -> Iterator[bytes]:
     for line in lines_of(data):
         try:
             response: Any = json.loads(line).get("response")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             continue
         status = response.get("status_code") if isinstance(response, dict) else None
         if isinstance(status, int) and status < 500 and status not in (408, 409, 429):

@@ -121,7 +121,8 @@ class Service:
 
     def download(self, file_id: str) -> bytes:
         """A file's content."""
-        return bytes(self._do(lambda: self._client.files.content(file_id)).content)
+        data = bytes(self._do(lambda: self._client.files.content(file_id)).content)
+        return self._connection.redact_bytes(data)
 
     def delete(self, file_id: str) -> None:
         """Delete a file; one that is gone is fine."""
@@ -142,9 +143,9 @@ class Service:
         failure = classify(error)
         kind = MissingPart if failure.code.startswith(("401", "403")) else Incomplete
         fix = failure.fix if failure.kind == FATAL else "run again later; nothing is lost"
-        return kind(
-            f"{self._connection.base_url} answers {failure.code}: {words(error)}".rstrip("."), fix
-        )
+        redact = self._connection.redact
+        said = f"{redact(failure.code)}: {words(error, redact)}".rstrip(".")
+        return kind(f"{self._connection.base_url} answers {said}", fix)
 
 
 def _remote(batch: Any) -> Remote:

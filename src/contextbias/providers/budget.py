@@ -37,6 +37,7 @@ class Budget:
         cost: What a reply was charged.
         spent: What earlier runs spent.
         expected: What one item is expected to cost, until some are known.
+        unknown: Replies of earlier runs whose charge is not known.
     """
 
     def __init__(
@@ -46,12 +47,13 @@ class Budget:
         *,
         spent: float = 0.0,
         expected: float = 0.0,
+        unknown: int = 0,
     ) -> None:
         self.limit = limit
-        self.spent = spent
+        self.spent = spent + unknown * expected
         """Of all runs, in the currency of the price table."""
-        self.unknown = 0
-        """Replies whose charge is not known."""
+        self.unknown = unknown
+        """Replies of which the service did not say what they used; each counts as expected."""
         self._cost = cost
         self._expected = expected
         self._known = 0
@@ -81,10 +83,14 @@ class Budget:
         return self.spent + coming <= self.limit
 
     def charge(self, reply: Reply) -> None:
-        """Count what one reply (not those that it replaces) was charged."""
-        cost = self._cost(reply)
+        """Count what one reply (not those that it replaces) was charged.
+
+        One whose charge the service does not tell counts as what was expected: never as nothing.
+        """
+        cost = None if reply.usage.unknown else self._cost(reply)
         if cost is None:
             self.unknown += 1
+            self.spent += self._expected
             return
         self.spent += cost
         self._sum += cost

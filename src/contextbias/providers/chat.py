@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contextbias.errors import ConfigError
 from contextbias.providers.line import Line
 from contextbias.providers.outcomes import (
+    AGAIN,
+    BLOCK_CODES,
     BLOCKED,
     ERROR,
     INVALID,
@@ -19,6 +21,8 @@ from contextbias.providers.outcomes import (
     Failure,
     Reply,
     Usage,
+    of_status,
+    whole_number,
 )
 from contextbias.providers.profiles import ModelProfile
 from contextbias.tables import OK
@@ -92,7 +96,9 @@ def request_fields(
 def encode(messages: Messages, fields: Mapping[str, Any]) -> bytes:
     """The request's bytes. Fields come before messages, so that a picture comes last."""
     body = {**fields, "messages": list(messages)}
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    # Half a surrogate pair becomes its escape, which is JSON as well.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def with_schema(
@@ -145,15 +151,18 @@ def read_completion(body: bytes) -> Reply:
         ValueError: It is no chat completion.
     """
     found = json.loads(body)
-    if not isinstance(found, dict) or not found.get("choices"):
-        error = found.get("error") if isinstance(found, dict) else None
-        said = error.get("message", error) if isinstance(error, dict) else error
-        why = f"the server answered without a choice: {said or 'no reason given'}"
-        return Reply(status=ERROR, reason=why, failure=Failure(kind=ITEM, code="no choice"))
-    choice = found["choices"][0]
-    message = choice.get("message") or {}
-    usage = read_usage(found.get("usage") or {})
-    stop: str | None = choice.get("finish_reason")
+    choice = _choice(found)
+    if choice is None:
+        return _without_choice(found, body)
+    message = _object(choice.get("message"))
+    usage = read_usage(found.get("usage"))
+    stop = _word(choice.get("finish_reason"))
+    if stop == "error":
+        # OpenRouter's: the model's own host broke off, and what came is no answer.
+        broken = _error(_object(choice.get("error")), "the answer broke off", Failure(
+            kind=AGAIN, code="broken off", maybe_billed=True
+        ))  # fmt: skip
+        return replace(broken, usage=usage)
     text, refusal = _text(message.get("content")), _text(message.get("refusal"))
     status, reason = _meaning(stop, text, refusal, usage)
     return Reply(
@@ -162,20 +171,81 @@ def read_completion(body: bytes) -> Reply:
         reason=reason,
         stop_reason=stop,
         usage=usage,
-        model=found.get("model"),
+        model=_word(found.get("model")),
     )
 
 
-def read_usage(found: Mapping[str, Any]) -> Usage:
-    """Usage as chat completions report it; a field that a server leaves out is 0."""
-    sent = found.get("prompt_tokens_details") or {}
-    received = found.get("completion_tokens_details") or {}
+def read_usage(found: object) -> Usage:
+    """Usage as chat completions report it.
+
+    A detail that a server leaves out is 0. Where it does not say how many tokens were sent and
+    received, or says what is no number of tokens, the usage is ``unknown``.
+    """
+    told = _object(found)
+    sent = whole_number(told.get("prompt_tokens"))
+    received = whole_number(told.get("completion_tokens"))
+    cached = whole_number(_object(told.get("prompt_tokens_details")).get("cached_tokens"))
+    hidden = _object(told.get("completion_tokens_details")).get("reasoning_tokens")
     return Usage(
-        input=found.get("prompt_tokens") or 0,
-        cached=sent.get("cached_tokens") or 0,
-        output=found.get("completion_tokens") or 0,
-        reasoning=received.get("reasoning_tokens") or 0,
+        input=sent or 0,
+        cached=min(cached or 0, sent or 0),
+        output=received or 0,
+        reasoning=min(whole_number(hidden) or 0, received or 0),
+        unknown=int(sent is None or received is None),
     )
+
+
+def _choice(found: object) -> Mapping[str, Any] | None:
+    choices = _object(found).get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else None
+
+
+def _without_choice(found: object, body: bytes) -> Reply:
+    """An answer that is no completion: perhaps an error, which some services send with a 200."""
+    error = _object(found).get("error")
+    if error is not None:
+        told = error if isinstance(error, dict) else {"message": error}
+        return _error(told, "the server answered without a choice", _NO_CHOICE)
+    begin = body[:60].decode("utf-8", "replace")
+    why = f"the server answered without a choice: it begins {begin!r}"
+    return Reply(status=ERROR, reason=why, failure=_NO_CHOICE)
+
+
+_NO_CHOICE = Failure(kind=ITEM, code="no choice")
+
+
+def _error(told: Mapping[str, Any], what: str, otherwise: Failure) -> Reply:
+    """The reply of an error that stands in an answer: its code may be an HTTP status.
+
+    Args:
+        told: The error.
+        what: Happened, in words.
+        otherwise: What it means without a code.
+    """
+    code, said = told.get("code"), told.get("message")
+    why = f"{what}: {said if isinstance(said, str) and said else 'no reason given'}"
+    if isinstance(code, str) and code in BLOCK_CODES:
+        return Reply(status=BLOCKED, reason=why)
+    status = whole_number(code)
+    if status is not None and 400 <= status < 600:
+        failure = of_status(status)
+    elif isinstance(code, str) and code:
+        failure = of_status(_STATUS_OF.get(code, 400), code)
+    else:
+        failure = otherwise
+    return Reply(status=ERROR, reason=f"{failure.code}: {why}", failure=failure)
+
+
+_STATUS_OF = {"rate_limit_exceeded": 429, "server_error": 500, "invalid_api_key": 401}
+
+
+def _object(found: object) -> Mapping[str, Any]:
+    return found if isinstance(found, dict) else {}
+
+
+def _word(found: object) -> str | None:
+    return found if isinstance(found, str) else None
 
 
 def _meaning(

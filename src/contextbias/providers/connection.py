@@ -7,6 +7,7 @@ own retries are off: waiting is the pacing's business (pacing.py), where all req
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,30 +22,67 @@ OPENAI = "https://api.openai.com/v1"
 """Where requests go unless an option says otherwise."""
 _LOCAL = ("localhost", "127.", "[::1]", "0.0.0.0")
 _NO_KEY = "none"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_NAME = 60
+# Keys without a dash are longer.
+_SECRET = {"authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"}
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_SHORTEST_SECRET = 8
+# A local server's "EMPTY" or "ollama" is no secret, and may well be a word of an answer.
 
 
 class ConnectionOptions(Options):
     """Options of every backend that talks to a service."""
 
-    base_url: str = OPENAI
+    # repr=False: a message about a wrong value must not show it, since it may be a key.
+    base_url: str = Field(default=OPENAI, repr=False)
     """Address of the service, up to and with ``/v1``. Any OpenAI-compatible server will do."""
-    api_key_env: str | None = "OPENAI_API_KEY"
+    api_key_env: str | None = Field(default="OPENAI_API_KEY", repr=False)
     """Name of the environment variable that holds the key. The key itself never stands in a
-    study. A server on this machine needs none."""
+    study. A server on this machine needs none; for another one without a key, write ``""``."""
     timeout: float = Field(default=300.0, gt=0)
-    """Seconds until a request without an answer counts as failed, and is sent again."""
-    headers: dict[str, str] = Field(default_factory=dict)
-    """Further HTTP headers, such as ``OpenAI-Organization``."""
+    """Seconds until a request without a whole answer counts as failed, and is sent again."""
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    """Further HTTP headers, such as ``OpenAI-Organization``. The key is none of them."""
 
     @field_validator("base_url")
     @classmethod
     def _is_address(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        try:
+            parts = urlsplit(value)
+            _ = parts.port  # raises where it is no number
+        except ValueError:
+            raise ValueError("not an address such as http://localhost:8000/v1") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("not an address such as http://localhost:8000/v1")
-        if parts.username or parts.password:
+        if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("an address must not hold a key; name its variable in api_key_env")
-        return value.rstrip("/")
+        return value.rstrip("/?#")
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _is_name(cls, value: str | None) -> str | None:
+        if not value:
+            return None
+        if not _VARIABLE.fullmatch(value) or len(value) > _LONGEST_NAME:
+            raise ValueError(
+                "not the name of a variable, such as OPENAI_API_KEY; a key stands in the "
+                "environment and never in a study"
+            )
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _without_key(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if name.lower() in _SECRET or text.lower().startswith("bearer "):
+                raise ValueError(
+                    f"{name} holds a key; name its variable in api_key_env, and it is sent as "
+                    "Authorization"
+                )
+            if not _HEADER.fullmatch(name) or not (text.isascii() and text.isprintable()):
+                raise ValueError(f"{name!r} is no header: names and values are plain ASCII")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +112,16 @@ class Connection:
         """The key from the environment.
 
         Raises:
-            MissingPart: The variable is not set, and the service is not on this machine.
+            MissingPart: The variable is not set, and the service is not on this machine; or it
+                holds what no header can carry.
         """
-        value = os.environ.get(self.api_key_env or "", "").strip()
+        value = self._set()
+        if not (value.isascii() and value.isprintable()) or " " in value:
+            raise MissingPart(
+                f"the variable {self.api_key_env} holds what is no key: a blank or a letter "
+                f"beyond ASCII among its {len(value)} characters",
+                f"export {self.api_key_env}=… anew, copied whole",
+            )
         if value:
             return value
         if self.api_key_env is None or self.is_local:
@@ -85,6 +130,19 @@ class Connection:
             f"{self.base_url} needs a key, and the variable {self.api_key_env} is not set",
             f"export {self.api_key_env}=…, or name another variable in api_key_env",
         )
+
+    def redact(self, text: str) -> str:
+        """A text without the key: some services repeat it in what they say."""
+        value = self._set()
+        return text.replace(value, "…") if len(value) >= _SHORTEST_SECRET else text
+
+    def redact_bytes(self, data: bytes) -> bytes:
+        """The same for what is kept as it came."""
+        value = self._set().encode()
+        return data.replace(value, "…".encode()) if len(value) >= _SHORTEST_SECRET else data
+
+    def _set(self) -> str:
+        return os.environ.get(self.api_key_env or "", "").strip()
 
     def open(self, *, connections: int = 1000) -> Any:
         """An ``openai.AsyncOpenAI`` without retries of its own; closed by the caller.

@@ -22,7 +22,15 @@ from contextbias.interrupts import Interrupts
 from contextbias.providers.budget import Budget
 from contextbias.providers.connection import Connection
 from contextbias.providers.line import Line, Tally
-from contextbias.providers.outcomes import ERROR, FATAL, ITEM, STOPPED, Failure, Reply
+from contextbias.providers.outcomes import (
+    ERROR,
+    FATAL,
+    ITEM,
+    STOPPED,
+    Failure,
+    Reply,
+    one_line,
+)
 from contextbias.providers.pacing import Gate, Pacing
 from contextbias.tables import OK
 
@@ -64,6 +72,8 @@ class State:
     """Nothing more is sent; what is in flight is waited for."""
     batches: int = 0
     """With the provider; 0 where requests are sent one by one."""
+    unknown: int = 0
+    """Replies of which the service did not say what they used: `spent` has them as expected."""
 
     def words(self) -> str:
         """``16 in flight, 0.42 USD spent, 1.90 projected``."""
@@ -79,6 +89,8 @@ class State:
             parts.append(f"{self.spent:.2f} USD spent")
         if self.projected is not None:
             parts.append(f"{self.projected:.2f} projected")
+        if self.unknown and self.spent is not None:
+            parts.append(f"{self.unknown:,} answers without usage, taken as expected")
         return ", ".join(parts)
 
 
@@ -212,7 +224,10 @@ class _Run(Generic[R]):
         workers = self.gate.pacing.concurrency + _AHEAD
         with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="prepare") as threads:
             async with self.connection.open(connections=workers) as client:
-                line = Line(client, self.gate, self.budget, threads, self.tally)
+                line = Line(
+                    client, self.gate, self.budget, threads, self.tally,
+                    self.connection.timeout, self.connection.redact,
+                )  # fmt: skip
                 self._tasks = [asyncio.create_task(self._answer(line)) for _ in range(workers)]
                 await asyncio.gather(*self._tasks, return_exceptions=True)
 
@@ -240,7 +255,7 @@ class _Run(Generic[R]):
             self.gate.close()
             return Reply(status=ERROR, failure=Failure(kind=STOPPED, code="stopped"))
         except Exception as error:  # a failing item is a row, whatever failed
-            reason = f"{type(error).__name__}: {error}"
+            reason = one_line(self.connection.redact(f"{type(error).__name__}: {error}"))
             return Reply(status=ERROR, reason=reason, failure=Failure(kind=ITEM, code="call"))
 
 
@@ -283,6 +298,7 @@ class _Watch:
             projected=projected,
             paused=gate.paused(),
             stopping=gate.closed and gate.in_flight > 0,
+            unknown=budget.unknown if budget else 0,
         )
 
 
@@ -304,8 +320,10 @@ def _end(run: _Run[Any]) -> BaseException | None:
 
 def over_budget(budget: Budget) -> Incomplete:
     """The pause of a budget that has no room for another request."""
+    said = f"{budget.spent:.4g} spent"
+    if budget.unknown:
+        said += f"; {budget.unknown:,} answers came without usage, and are taken as expected"
     return Incomplete(
-        f"the budget of {budget.limit or 0:g} USD has no room for another request "
-        f"({budget.spent:.4g} spent)",
+        f"the budget of {budget.limit or 0:g} USD has no room for another request ({said})",
         "raise budget in study.toml and run again; only what is missing will be asked for",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from contextbias.ids import bytes_sha256
+from contextbias.ids import bytes_sha256, storable_text
 from contextbias.providers.budget import Budget
 from contextbias.providers.outcomes import (
     AGAIN,
@@ -23,8 +23,11 @@ from contextbias.providers.outcomes import (
     STOPPED,
     Failure,
     Reply,
+    Usage,
     classify,
     is_block,
+    of_status,
+    one_line,
     words,
 )
 from contextbias.providers.pacing import Gate
@@ -82,6 +85,10 @@ class Line:
     """For work that would hold up the event loop."""
     tally: Tally = field(default_factory=Tally)
     """Shared by all."""
+    timeout: float | None = None
+    """Seconds of one sending, to the last byte of its answer; None: as the client has it."""
+    redact: Callable[[str], str] = str
+    """Takes the key out of what a service says."""
 
     async def post(
         self,
@@ -176,24 +183,45 @@ class Line:
         self.tally.sent += 1
         began = time.perf_counter()
         try:
-            body, headers = await send()
+            # The client's own limit is between two bytes: a server that sends a blank now and
+            # then would hold a request for ever.
+            async with asyncio.timeout(self.timeout):
+                body, headers = await send()
         except Exception as error:  # whatever the client raises is an outcome
             return self._failed(error, sent_at)
         else:
-            reply = answered(body, headers, read, time.perf_counter() - began)
-            self._answered(reply, tokens)
+            seconds = time.perf_counter() - began
+            reply = answered(body, headers, read, seconds, self.redact)
+            self._answered(reply, tokens, sent_at)
             return reply
         finally:
             self.gate.leave()
 
-    def _answered(self, reply: Reply, tokens: float) -> None:
-        self.tally.answered += 1
-        self.gate.succeeded(reply.usage.input + reply.usage.output - tokens)
-        if self.budget is not None:
+    def _answered(self, reply: Reply, tokens: float, sent_at: float) -> None:
+        if reply.failure is not None and reply.failure.kind != ITEM:
+            # An error in the clothes of a 200.
+            self._note(reply.failure, reply.reason or "", sent_at)
+        else:
+            self.tally.answered += 1
+            self.gate.succeeded(reply.usage.input + reply.usage.output - tokens)
+        if self.budget is not None and (reply.failure is None or reply.usage != Usage()):
             self.budget.charge(reply)
 
     def _failed(self, error: Exception, sent_at: float) -> Reply:
-        failure, said = classify(error), words(error)
+        failure, said = classify(error), words(error, self.redact)
+        failure = replace(failure, code=self.redact(failure.code))
+        self._note(failure, said, sent_at)
+        status = BLOCKED if failure.kind == ITEM and is_block(error) else ERROR
+        request_id = getattr(error, "request_id", None)
+        return Reply(
+            status=status,
+            reason=f"{failure.code}: {said}" if said != failure.code else said,
+            request_id=storable_text(request_id) if isinstance(request_id, str) else None,
+            failure=failure if status == ERROR else None,
+        )
+
+    def _note(self, failure: Failure, said: str, sent_at: float) -> None:
+        """Let all requests know of one's failure."""
         self.tally.unaccounted += failure.maybe_billed
         if failure.kind == SLOWER:
             self.tally.slowed += 1
@@ -204,13 +232,6 @@ class Line:
             if self.tally.fatal is None:
                 self.tally.fatal, self.tally.fatal_words = failure, said
             self.gate.close()
-        status = BLOCKED if failure.kind == ITEM and is_block(error) else ERROR
-        return Reply(
-            status=status,
-            reason=f"{failure.code}: {said}" if said != failure.code else said,
-            request_id=getattr(error, "request_id", None),
-            failure=failure if status == ERROR else None,
-        )
 
     def _gives_up(self, failure: Failure, failures: int, began: float) -> bool:
         if failure.kind == SLOWER:
@@ -218,30 +239,60 @@ class Line:
         return failures > self.gate.pacing.retries
 
 
-def answered(body: bytes, headers: Mapping[str, str], read: Read, seconds: float) -> Reply:
-    """What a 200 response means: what `read` says, with time, headers and hash."""
+def answered(
+    body: bytes,
+    headers: Mapping[str, str],
+    read: Read,
+    seconds: float,
+    redact: Callable[[str], str] = str,
+) -> Reply:
+    """What a 200 response means: what `read` says, with time, headers and hash.
+
+    Args:
+        body: Of the response.
+        headers: Of the response.
+        read: What it means.
+        seconds: What it took.
+        redact: Takes the key out of a text.
+    """
     try:
         reply = read(body)
     except Exception as error:  # a server may answer anything
-        said = f"the answer cannot be understood ({type(error).__name__}: {error})"
-        reply = Reply(status=ERROR, reason=said[:300], failure=Failure(kind=ITEM, code="answer"))
+        said = one_line(redact(_not_understood(error, body, headers)))
+        reply = Reply(status=ERROR, reason=said, failure=Failure(kind=ITEM, code="answer"))
+
+    def clean(text: str | None) -> str | None:
+        return None if text is None else storable_text(redact(text))
+
+    kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
     return replace(
         reply,
+        text=clean(reply.text),
+        reason=clean(reply.reason),
+        stop_reason=clean(reply.stop_reason),
+        model=clean(reply.model),
         seconds=seconds,
-        request_id=headers.get("x-request-id"),
-        headers={name: headers[name] for name in _KEPT_HEADERS if name in headers},
+        request_id=clean(headers.get("x-request-id")),
+        headers={name: str(clean(text)) for name, text in kept.items()},
         body=body,
         sha256=bytes_sha256(body),
     )
 
 
-def refused(status: int, body: Any) -> Reply:
+def _not_understood(error: Exception, body: bytes, headers: Mapping[str, str]) -> str:
+    if isinstance(error, ValueError):
+        kind, begin = headers.get("content-type", ""), body[:40].decode("utf-8", "replace")
+        return f"the answer is no JSON ({kind or 'of no type'}, begins {begin!r})"
+    return f"the answer cannot be understood ({type(error).__name__}: {error})"
+
+
+def refused(status: int, body: Any, redact: Callable[[str], str] = str) -> Reply:
     """What a response of another status means, where no exception tells (in batches)."""
     error = body.get("error") if isinstance(body, Mapping) else None
     found = error if isinstance(error, Mapping) else {}
     code, said = str(found.get("code") or ""), str(found.get("message") or "no reason given")
-    shown = f"{status} {code}".strip()
-    reason = f"{shown}: {' '.join(said.split())[:300]}"
+    shown = redact(of_status(status, code).code)
+    reason = f"{shown}: {one_line(redact(said))}"
     if code in BLOCK_CODES:
         return Reply(status=BLOCKED, reason=reason)
     return Reply(status=ERROR, reason=reason, failure=Failure(kind=ITEM, code=shown))

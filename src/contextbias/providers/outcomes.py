@@ -6,9 +6,12 @@ text is: a refusal pushed through a JSON parser is an "invalid" that hides its c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from contextbias.ids import storable_text
 
 REFUSED = "refused"
 """The model declined, in words of its own."""
@@ -56,6 +59,9 @@ class Usage:
     """Of `output`, hidden reasoning."""
     images: int = 0
     """Pictures made."""
+    unknown: int = 0
+    """Replies of which the server did not say, or not in numbers, what they were charged for. A
+    budget counts each as what was expected."""
 
     def __add__(self, other: Usage) -> Usage:
         """Sums, field by field."""
@@ -65,6 +71,7 @@ class Usage:
             output=self.output + other.output,
             reasoning=self.reasoning + other.reasoning,
             images=self.images + other.images,
+            unknown=self.unknown + other.unknown,
         )
 
     def as_json(self) -> dict[str, int]:
@@ -74,11 +81,24 @@ class Usage:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Usage:
         """What `as_json` gave; whatever else is there is passed over."""
-        known = {name: stored.get(name, 0) for name in _USAGE_FIELDS}
-        return cls(**{name: n for name, n in known.items() if isinstance(n, int)})
+        return cls(**{name: whole_number(stored.get(name)) or 0 for name in _USAGE_FIELDS})
 
 
-_USAGE_FIELDS = ("input", "cached", "output", "reasoning", "images")
+_USAGE_FIELDS = ("input", "cached", "output", "reasoning", "images", "unknown")
+_MOST_TOKENS = 10**12
+# More than anybody was charged for at once.
+
+
+def whole_number(told: object) -> int | None:
+    """A count that a server told, as an int, a whole float or digits; None for anything else.
+
+    Negative numbers, NaN, infinity and absurdly large ones are no counts.
+    """
+    if isinstance(told, str):
+        told = int(told) if told.isascii() and told.isdecimal() and len(told) <= 12 else None
+    if isinstance(told, bool) or not isinstance(told, (int, float)) or not math.isfinite(told):
+        return None
+    return int(told) if 0 <= told <= _MOST_TOKENS and told == int(told) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +165,8 @@ def classify(error: Exception) -> Failure:
     """
     import openai
 
-    if isinstance(error, openai.APITimeoutError):
+    # TimeoutError: the whole request took too long, though something came now and then.
+    if isinstance(error, (openai.APITimeoutError, TimeoutError)):
         return Failure(kind=AGAIN, code="timeout", maybe_billed=True)
     if isinstance(error, openai.APIStatusError):
         return _of_status(error)
@@ -160,20 +181,34 @@ def is_block(error: Exception) -> bool:
     return code in BLOCK_CODES
 
 
-def words(error: Exception) -> str:
-    """What the provider said, in one line of at most 300 characters."""
+def words(error: Exception, redact: Callable[[str], str] = str) -> str:
+    """What the provider said, in one line of at most 300 characters.
+
+    Args:
+        error: What sending raised.
+        redact: Takes the key out of what is said; before it is cut, so that no half of it stays.
+    """
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, Mapping) else None
     text = message if isinstance(message, str) else str(error) or type(error).__name__
-    return " ".join(text.split())[:300]
+    return one_line(redact(text))
+
+
+def one_line(text: str) -> str:
+    """A text without line ends and other control characters, of at most 300 characters."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in storable_text(text))
+    return " ".join(shown.split())[:300]
 
 
 _LONGEST_WAIT = 900.0
 # A server that asks to wait for longer than this asks for another day.
+_NEVER = 1e7
+# Seconds, a third of a year: whoever asks to wait for longer has said nothing.
 _NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+_CREDIT = "add credit or raise the limit at the provider, then run again"
 _KEY = "check the key in the environment variable that api_key_env names, and its rights"
 _FIXES = {
-    "insufficient_quota": "add credit or raise the limit at the provider, then run again",
+    "insufficient_quota": _CREDIT,
     "billing_hard_limit_reached": "raise the limit at the provider, then run again",
     "model_not_found": "correct the model's name, or take one that the key may use",
     "unsupported_parameter": "take the option out, or correct the model's profile",
@@ -184,15 +219,28 @@ _FIXES = {
 
 
 def _of_status(error: Any) -> Failure:
-    status, code = int(error.status_code), str(error.code or "")
-    shown = f"{status} {code}".strip()
+    after = retry_after(error.response.headers)
+    return of_status(int(error.status_code), str(error.code or ""), after)
+
+
+def of_status(status: int, code: str = "", after: float | None = None) -> Failure:
+    """What an HTTP status and an error's code mean, wherever they stand.
+
+    Args:
+        status: As HTTP has them.
+        code: The provider's own word; empty for none.
+        after: Seconds that the server asks to wait; None where it does not.
+    """
+    # vLLM repeats the status as the code.
+    shown = str(status) if code in ("", str(status)) else f"{status} {one_line(code)}"
     if code in _FIXES:
         return Failure(kind=FATAL, code=shown, fix=_FIXES[code])
     if status in (401, 403):
         return Failure(kind=FATAL, code=shown, fix=_KEY)
+    if status == 402:
+        return Failure(kind=FATAL, code=shown, fix=_CREDIT)
     if status == 404:
         return Failure(kind=FATAL, code=shown, fix="correct base_url and the model's name")
-    after = retry_after(error.response.headers)
     if after is not None and after > _LONGEST_WAIT:
         return Failure(kind=FATAL, code=shown, fix=f"run again in {after / 60:.0f} minutes")
     if status == 429:
@@ -219,7 +267,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = float(value) / unit
         except ValueError:
             seconds = _until(value)
-        if seconds >= 0:
+        if 0 <= seconds < _NEVER:
             return seconds
     return None
 

@@ -200,12 +200,15 @@ class OpenAIReader:
         """What may be spent, and what earlier runs of the study spent."""
         if self._price is None:
             return None
-        spent = 0.0
+        spent, unknown = 0.0, 0
         if self._session is not None:
+            unknown = self._session.usage.unknown + self._session.batch_usage.unknown
             spent = self._price.of(self._session.usage)
             spent += self._price.of(self._session.batch_usage, batch=True)
         expected = self._price.of(self._expected().usage(None), batch=self._in_batches)
-        return Budget(self._options.budget, self._cost, spent=spent, expected=expected)
+        return Budget(
+            self._options.budget, self._cost, spent=spent, expected=expected, unknown=unknown
+        )
 
     def _cost(self, reply: Reply) -> float | None:
         return self.priced(reply.usage, batch=self._in_batches)

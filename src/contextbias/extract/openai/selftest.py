@@ -43,7 +43,7 @@ class SelfTest:
     profile: ModelProfile
     """The model, and how JSON is asked for."""
     params: Params
-    """As for pictures, but for the room."""
+    """As for pictures; of the room no more than it needs."""
 
     @property
     def key(self) -> str:
@@ -60,7 +60,7 @@ class SelfTest:
     async def __call__(self, line: Line, _: Any) -> Reply:
         """Ask the question; see `providers.exchange`."""
         params = Params(
-            max_tokens=_ROOM,
+            max_tokens=min(_ROOM, self.params.max_tokens or _ROOM),
             reasoning_effort=self.params.reasoning_effort,
             temperature=self.params.temperature,
             seed=self.params.seed,

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from contextbias.ids import storable
 from contextbias.schema.records import Record, check_record
 from contextbias.schema.strict import record_of_answer
 
@@ -47,7 +48,8 @@ def parse_answer(text: str) -> Answer:
         return Answer(faults=[f"the answer is not JSON: {_where(error, text)}"])
     record = record_of_answer(told)
     faults = check_record(record)
-    return Answer(faults=faults) if faults else Answer(record)
+    # Labels of half a surrogate pair: JSON has them, and no file can.
+    return Answer(faults=storable(faults)) if faults else Answer(storable(record))
 
 
 def summed_up(faults: list[str], not_repaired: str | None = None) -> str:

@@ -12,13 +12,17 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from contextbias.ids import storable_text
+
 ANSWERS = "answers"
 """Key of the answers in ``raw``: one text a turn, the first turn first."""
 
 
 def packed(texts: Sequence[str]) -> list[str]:
     """Texts as they are stored: zlib, then base64."""
-    return [base64.b64encode(zlib.compress(text.encode(), 9)).decode() for text in texts]
+    return [
+        base64.b64encode(zlib.compress(storable_text(text).encode(), 9)).decode() for text in texts
+    ]
 
 
 def opened(raw: dict[str, Any]) -> list[str]:
