@@ -217,6 +217,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1, help="of torch; 0: as it is by itself")
+    parser.add_argument("--busy", action="store_true", help="let idle threads wait busily")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if given.threads:
@@ -224,7 +225,10 @@ def main() -> None:
     import warnings
 
     from contextbias.generate.diffusers.loading import quiet
+    from contextbias.generate.diffusers.threads import wait_asleep
 
+    if not given.busy:
+        wait_asleep()  # as the backend does
     quiet()
     warnings.filterwarnings("ignore")  # the plain loop's; ours says what matters by errors
     from tests.generate.diffusers import tiny

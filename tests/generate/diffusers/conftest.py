@@ -32,7 +32,10 @@ PROFILES = {
 }
 """Miniature -> the profile whose rules it follows."""
 
-FAMILIES = tuple(PROFILES)
+FAMILIES = tuple(
+    pytest.param(name, marks=pytest.mark.slow) if name == "schnell" else name for name in PROFILES
+)
+"""Every miniature; schnell is drawn by the code of dev, and waits for `make test-slow`."""
 
 
 @pytest.fixture(autouse=True)

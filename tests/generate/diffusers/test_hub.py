@@ -57,6 +57,7 @@ def drawn(home: Path, **options: Any) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_model_by_its_name_is_the_pinned_commit_in_its_own_precision(tmp_path: Path) -> None:
     sdxl = profiles()["sdxl"]
     cached(tmp_path, str(sdxl.repository), str(sdxl.revision), variant="fp16")

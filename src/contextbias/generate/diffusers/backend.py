@@ -21,6 +21,7 @@ from contextbias.generate.diffusers.hub import source_of
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.profiles import profile_for
 from contextbias.generate.diffusers.recipe import recipe, settings
+from contextbias.generate.diffusers.threads import wait_asleep
 from contextbias.generate.protocol import Job, Made
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class DiffusersGenerator:
         """The pipeline, loaded when it is first asked for; raises what `loading.load` does."""
         if self._drawing is None:
             needs.installed(self._options)
+            wait_asleep()
             from contextbias.generate.diffusers.drawing import Drawing
             from contextbias.generate.diffusers.loading import load
 
