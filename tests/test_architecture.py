@@ -50,6 +50,7 @@ LEVELS: dict[str, int] = {
     **dict.fromkeys(STAGES, 6),
     "pipeline": 7,
     "cli": 8,
+    "__main__": 9,
 }
 KNOW_ALL_STAGES = {"pipeline", "cli"}
 

@@ -295,13 +295,18 @@ _COPIES = "contextbias-copies-"
 
 @cache
 def _scratch() -> Path:
-    """A folder for copies of images, until this process ends; those of killed ones are removed."""
-    for old in Path(tempfile.gettempdir()).glob(f"{_COPIES}*-*"):
-        if not _is_running(old.name.removeprefix(_COPIES).partition("-")[0]):
-            shutil.rmtree(old, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=f"{_COPIES}{os.getpid()}-")
+    """A folder for copies of images, until this process ends."""
+    folder = passing_folder(_COPIES)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    return folder
+
+
+def passing_folder(prefix: str) -> Path:
+    """Make a folder for files of this process; those that killed ones have left are removed."""
+    for old in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        if not _is_running(old.name.removeprefix(prefix).partition("-")[0]):
+            shutil.rmtree(old, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
 
 
 def _is_running(pid: str) -> bool:

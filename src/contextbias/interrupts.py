@@ -10,6 +10,17 @@ from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+hurry = threading.Event()
+"""Set in a worker process whose driver wants to end: what is begun is finished, and no more."""
+
+_holding: list[Interrupts] = []
+
+
+def finish_up() -> None:
+    """Do to whoever holds an `Interrupts` what the first Ctrl-C would do."""
+    for each in _holding:
+        each.stop()
+
 
 class Interrupts:
     """While it holds, the first Ctrl-C (or polite stop) is noted and not raised.
@@ -31,6 +42,7 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         """Hold."""
+        _holding.append(self)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 handler = signal.getsignal(number)
@@ -47,13 +59,19 @@ class Interrupts:
         trace: TracebackType | None,
     ) -> None:
         """Put back what was there."""
+        _holding.remove(self)
         self._put_back()
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+    def stop(self) -> None:
+        """Note a wish to end, as by Ctrl-C."""
         if not self.noted:
             self.noted = True
             if self._note is not None:
                 self._note()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if not self.noted:
+            self.stop()
             return
         before = self._before.get(number)
         if before is not None:

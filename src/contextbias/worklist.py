@@ -7,7 +7,7 @@ store before its receipt goes; and an interruption loses at most what was under 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from contextbias.engines import Engine, Task, run_batches
 from contextbias.errors import Incomplete
 from contextbias.files import StudyFiles, row_of
+from contextbias.interrupts import finish_up
 from contextbias.progress import Progress, shown
 from contextbias.tables import BLANK, OK
 
@@ -116,15 +117,20 @@ def work_off(
         shown(progress, worklist.stage, len(worklist.items), worklist.unit),
         closing(_results(worklist)) as results,
     ):
-        for kept in results:
-            append([item.row for item in kept])
-            drop([item.receipt for item in kept])
-            bad = sum(item.row.status != OK for item in kept)
-            done, failed = done + len(kept), failed + bad
-            progress.advance(len(kept), bad)
-            errors += sum(item.row.status in _USELESS for item in kept)
-            if errors == done and done >= _HOPELESS:
-                raise _hopeless(worklist, done, kept[-1].row.reason)
+        try:
+            for kept in results:
+                append([item.row for item in kept])
+                drop([item.receipt for item in kept])
+                bad = sum(item.row.status != OK for item in kept)
+                done, failed = done + len(kept), failed + bad
+                progress.advance(len(kept), bad)
+                errors += sum(item.row.status in _USELESS for item in kept)
+                if errors == done and done >= _HOPELESS:
+                    raise _hopeless(worklist, done, kept[-1].row.reason)
+        except Exception:
+            if worklist.parallel == "stream":
+                _let_finish(results)
+            raise
     return Outcome(done, failed)
 
 
@@ -143,6 +149,17 @@ def _results(worklist: Worklist) -> Generator[list[Kept], None, None]:
         workers=worklist.workers,
         engine=worklist.engine,
     )
+
+
+def _let_finish(results: Iterator[list[Kept]]) -> None:
+    """Wait for what a stream has under way, which may be paid for.
+
+    Its receipts are left behind, and their rows are taken in by the next run.
+    """
+    finish_up()
+    with suppress(Exception, KeyboardInterrupt):  # the first error is told
+        for _ in results:
+            pass
 
 
 def utc_now() -> str:

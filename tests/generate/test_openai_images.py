@@ -118,7 +118,7 @@ def test_a_seed_is_sent_to_servers_that_know_one(server: ImagesServer) -> None:
         ("policy", "blocked", "violates our content policy"),
         ("refused", "blocked", "refused by content_filter"),
         ("no picture", "error", "the answer has no picture"),
-        ("no JSON", "error", "the answer cannot be understood"),
+        ("no JSON", "error", "the answer is no JSON"),
         ("bad base64", "error", "no base64"),
         ("always 500", "error", "500"),
         ("always cut", "error", "cut"),

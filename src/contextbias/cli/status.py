@@ -40,6 +40,9 @@ def _lines(state: dict[str, Any]) -> list[str]:
                 f"            {state['duplicates']:,} have the pixels of another one by the same "
                 "generator"
             )
+    for name, counted in state["mixed_revisions"].items():
+        each = ", ".join(f"{count:,} by {revision}" for revision, count in counted.items())
+        lines.append(f"            {name} is more than one model: {each}")
     if state["further_readings"]:
         lines.append(f"            {state['further_readings']:,} further readings of a sample")
     if state["counted_prompts"]:

@@ -20,9 +20,11 @@ from multiprocessing.context import SpawnProcess
 from contextbias.engines.batches import Batch, Batches
 from contextbias.engines.task import Reply, Task, portable, worked
 from contextbias.errors import Incomplete
+from contextbias.interrupts import hurry
 
 _context = get_context("spawn")
 _SIGNALS = {signal.SIGINT, signal.SIGTERM}
+_HURRY = signal.SIGUSR1
 
 
 @dataclass(slots=True)
@@ -151,6 +153,10 @@ class Crew:
         return rows
 
     def _finish_what_is_under_way(self) -> Iterator[list[object]]:
+        for worker in self._workers:
+            if worker.batch and not worker.is_talking and worker.process.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(worker.process.pid, _HURRY)
         while busy := [w for w in self._workers if w.batch and not w.is_talking]:
             there = connection.wait([each for w in busy for each in (w.pipe, w.process.sentinel)])
             for worker in busy:
@@ -230,6 +236,8 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 def _serve(pipe: Connection, task: Task) -> None:
     for each in _SIGNALS:
         signal.signal(each, signal.SIG_IGN)
+    # A task that knows parts of a batch finishes the one it is at.
+    signal.signal(_HURRY, lambda *_: hurry.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     threading.Thread(target=_die_with_driver, daemon=True).start()
     with suppress(EOFError, OSError):  # the driver has let go of its end

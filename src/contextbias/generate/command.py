@@ -27,7 +27,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -35,14 +34,17 @@ from typing import Any, Literal
 from pydantic import Field
 
 from contextbias.errors import ConfigError, MissingPart
+from contextbias.files import passing_folder
 from contextbias.forecast import Forecast
+from contextbias.generate.copies import Setup
 from contextbias.generate.origin import TRAINED
-from contextbias.generate.programs import Programs, Setup
+from contextbias.generate.programs import Programs
 from contextbias.generate.protocol import Job, Made
 from contextbias.options import Options
 
 _SCRIPTS = (".py", ".sh", ".rb", ".pl", ".js", ".mjs", ".jl", ".r", ".lua", ".php")
 _HASH_LENGTH = 20
+_DRAWN = "contextbias-drawn-"
 _PASSED = (
     "PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "LD_LIBRARY_PATH",
     "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
@@ -136,12 +138,13 @@ class CommandGenerator:
         """
         options = self._options
         program = self._program()
-        with tempfile.TemporaryDirectory(prefix="contextbias-") as folder:
+        folder = passing_folder(_DRAWN)
+        try:
             setup = Setup(
                 command=(program, *options.command[1:]),
                 cwd=self._folder,
                 env=self._environment(),
-                out=Path(folder),
+                out=folder,
                 parameters=options.parameters,
                 processes=options.processes,
                 batch_size=options.batch_size,
@@ -150,6 +153,8 @@ class CommandGenerator:
                 restarts=options.restarts,
             )
             yield from Programs(setup).make(jobs)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def plan(self, jobs: Sequence[Job]) -> Forecast:
         """Nothing is known of a program until it has made some; says what will run, and where."""

@@ -3,166 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
-import signal
-import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from contextbias.errors import Incomplete, one_line
+from contextbias.generate.copies import Copy, Line, Setup
 from contextbias.generate.protocol import Job, Made
 from contextbias.interrupts import Interrupts
 
 _POLL = 0.2
-_GRACE = 10.0  # seconds in which a program should end by itself once its input has ended
-_LINGERS = 1.0  # seconds in which what it has written last arrives
-_TAIL = 12  # lines of its own words that are shown
-_LONGEST_LINE = 300
+_UNREAD = 64  # lines that may wait to be looked at
 _LARGEST_FILE = 1 << 28
 _DEATHS = 2  # a job that is under way this often when the program ends is not given to it again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """How a program is run; see `command.CommandOptions`."""
-
-    command: tuple[str, ...]
-    """The program's path and its arguments."""
-    cwd: Path
-    """Where it runs."""
-    env: Mapping[str, str]
-    """All variables that it is given."""
-    out: Path
-    """Folder for its files, emptied as they are taken."""
-    parameters: Mapping[str, Any]
-    """Passed with every job."""
-    processes: int
-    """Copies at the same time."""
-    batch_size: int
-    """Jobs that one copy is given ahead."""
-    keep_running: bool
-    """Whether one copy is given batch after batch."""
-    timeout: float
-    """Seconds of silence."""
-    restarts: int
-    """Starts in a row without an answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """What one copy wrote; None when it has closed its output."""
-
-    copy: _Copy
-    text: bytes | None
-
-
-class _Copy:
-    """One running copy of the program, with threads that read and write its pipes."""
-
-    def __init__(self, setup: Setup, number: int, lines: queue.SimpleQueue[_Line]) -> None:
-        self.number = number
-        self.waiting: dict[str, Job] = {}
-        self.heard = time.monotonic()
-        self.closed = False
-        self._gone_since: float | None = None
-        self._said: deque[str] = deque(maxlen=_TAIL // 3)
-        self._complained: deque[str] = deque(maxlen=_TAIL)
-        self._orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._lines = lines
-        # In a session of its own, so that Ctrl-C in the terminal does not reach it.
-        self._process = subprocess.Popen(
-            setup.command,
-            cwd=setup.cwd,
-            env={**setup.env, "CONTEXTBIAS_PROCESS": str(number)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self._threads = [
-            threading.Thread(target=work, args=(pipe,), daemon=True)
-            for work, pipe in (
-                (self._write, self._process.stdin),
-                (self._read, self._process.stdout),
-                (self._listen, self._process.stderr),
-            )
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def give(self, job: Job, line: bytes) -> None:
-        if not self.waiting:
-            self.heard = time.monotonic()
-        self.waiting[job.image_id] = job
-        self._orders.put(line)
-
-    def close_input(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self._orders.put(None)
-
-    def end(self, *, at_once: bool = False) -> None:
-        """Let it end by itself, and stop it if it does not."""
-        self.close_input()
-        for number, patience in ((None, 0.0 if at_once else _GRACE), (signal.SIGTERM, 2.0)):
-            if number is not None:
-                self._signal(number)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=patience)
-                break
-        self._signal(signal.SIGKILL)  # and whatever it has started
-        self._process.wait()
-        for thread in self._threads:
-            thread.join(timeout=2)
-
-    def is_gone(self) -> bool:
-        """Whether it ended a while ago, though something that it started keeps its output open."""
-        if self._process.poll() is None:
-            return False
-        now = time.monotonic()
-        self._gone_since = self._gone_since or now
-        return now - self._gone_since > _LINGERS
-
-    def remember(self, text: bytes) -> None:
-        """Keep a line of its output that is no answer, for the case that it fails."""
-        _keep(self._said, text)
-
-    def last_words(self) -> str:
-        """How it ended, and what it said last."""
-        code = self._process.poll()
-        how = "was stopped" if code is None else _ending(code)
-        said = " | ".join((*self._said, *self._complained))
-        return f"the program {how}" + (f"; its last lines: {said}" if said else " without a word")
-
-    def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
-
-    def _write(self, pipe: IO[bytes]) -> None:
-        with suppress(OSError, ValueError):
-            while (line := self._orders.get()) is not None:
-                pipe.write(line)
-                pipe.flush()
-        with suppress(OSError):
-            pipe.close()
-
-    def _read(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            for line in pipe:
-                self._lines.put(_Line(self, line))
-        self._lines.put(_Line(self, None))
-
-    def _listen(self, pipe: IO[bytes]) -> None:
-        with pipe:
-            for line in pipe:
-                _keep(self._complained, line)
 
 
 class Programs:
@@ -174,8 +31,8 @@ class Programs:
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
-        self._lines: queue.SimpleQueue[_Line] = queue.SimpleQueue()
-        self._copies: dict[int, _Copy] = {}
+        self._lines: queue.Queue[Line] = queue.Queue(_UNREAD)
+        self._copies: dict[int, Copy] = {}
         self._deaths: dict[str, int] = {}
         self._todo: deque[Job] = deque()
         self._suspects: deque[Job] = deque()
@@ -224,11 +81,11 @@ class Programs:
             if not self._setup.keep_running:
                 copy.close_input()
 
-    def _is_full(self, copy: _Copy) -> bool:
+    def _is_full(self, copy: Copy) -> bool:
         has_suspect = any(self._deaths.get(key) for key in copy.waiting)
         return has_suspect or len(copy.waiting) >= self._setup.batch_size
 
-    def _next_batch(self, copy: _Copy | None) -> list[Job]:
+    def _next_batch(self, copy: Copy | None) -> list[Job]:
         """Jobs for one copy; one that was under way when the program ended is tried alone."""
         waiting = 0 if copy is None else len(copy.waiting)
         # Before the first answer the cause is hardly in the job: the others are tried first.
@@ -237,9 +94,9 @@ class Programs:
         room = self._setup.batch_size - waiting
         return [self._todo.popleft() for _ in range(min(room, len(self._todo)))]
 
-    def _start(self, number: int) -> _Copy:
+    def _start(self, number: int) -> Copy:
         try:
-            return _Copy(self._setup, number, self._lines)
+            return Copy(self._setup, number, self._lines)
         except OSError as error:
             raise Incomplete(
                 f"{self._setup.command[0]} cannot be started ({error.strerror or error})",
@@ -271,7 +128,7 @@ class Programs:
             self._has_answered, self._in_vain = True, 0
             yield made
 
-    def _made(self, copy: _Copy, text: bytes) -> Made | None:
+    def _made(self, copy: Copy, text: bytes) -> Made | None:
         """The answer on a line; None where the line is the program's own."""
         answer = _object(text)
         key = None if answer is None else answer.get("id")
@@ -281,7 +138,10 @@ class Programs:
         now = time.monotonic()
         seconds, copy.heard = now - copy.heard, now
         del copy.waiting[key]
-        return self._answered(key, answer, seconds)
+        try:
+            return self._answered(key, answer, seconds)
+        finally:
+            self._clear(key)
 
     def _answered(self, key: str, answer: Mapping[str, Any], seconds: float) -> Made:
         info = answer.get("info")
@@ -296,19 +156,36 @@ class Programs:
                     provenance=provenance,
                     seconds=seconds,
                 )
-        path = self._setup.out / f"{key}.png"
+        path = self._file(key)
         if isinstance(answer.get("file"), str):
             path = self._setup.cwd / answer["file"]
         try:
-            data = _content(path)
-        except OSError as error:
-            reason = f"the program names {path}, which cannot be read: {error.strerror or error}"
+            there = path.resolve()
+            self._is_no_other(key, there)
+            data = _content(there)
+        except (OSError, ValueError, RuntimeError) as error:
+            said = getattr(error, "strerror", None) or error
+            reason = f"the program names {path}, which cannot be read: {said}"
             return Made(image_id=key, status="error", reason=reason, seconds=seconds)
-        if path.is_relative_to(self._setup.out):
-            path.unlink(missing_ok=True)
+        if there.is_relative_to(self._setup.out.resolve()):
+            there.unlink(missing_ok=True)
         return Made(image_id=key, data=data, provenance=provenance, seconds=seconds)
 
-    def _ended(self, copy: _Copy) -> Iterator[Made]:
+    def _file(self, key: str) -> Path:
+        return self._setup.out / f"{key}.png"
+
+    def _clear(self, key: str) -> None:
+        """Remove the file of a job that is done, whatever became of it."""
+        with suppress(OSError):
+            self._file(key).unlink(missing_ok=True)
+
+    def _is_no_other(self, key: str, path: Path) -> None:
+        """Raise ValueError for the file of another job that is under way."""
+        waiting = {other for copy in self._copies.values() for other in copy.waiting}
+        if path in {self._file(other).resolve() for other in waiting - {key}}:
+            raise ValueError("it is the file of another job")
+
+    def _ended(self, copy: Copy) -> Iterator[Made]:
         """A copy has ended: its jobs are given out again, or have ended it too often."""
         del self._copies[copy.number]
         copy.end(at_once=bool(copy.waiting))
@@ -318,6 +195,7 @@ class Programs:
         for key, job in copy.waiting.items():
             self._deaths[key] = self._deaths.get(key, 0) + 1
             alone = len(copy.waiting) == 1
+            self._clear(key)
             if alone and self._deaths[key] >= _DEATHS and self._has_answered:
                 yield Made(image_id=key, status="error", reason=words)
             else:
@@ -345,6 +223,7 @@ class Programs:
             copy.end(at_once=True)
             reason = f"no answer in {self._setup.timeout:g} s; {copy.last_words()}"
             for key in copy.waiting:
+                self._clear(key)
                 yield Made(image_id=key, status="error", reason=reason)
             self._count_in_vain(reason)
 
@@ -356,16 +235,10 @@ class Programs:
         self._copies = {}
 
 
-def _keep(lines: deque[str], text: bytes) -> None:
-    words = one_line(text.decode("utf-8", "replace").rstrip())[:_LONGEST_LINE]
-    if words:
-        lines.append(words)
-
-
 def _object(text: bytes) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and isinstance(value.get("id"), str) else None
 
@@ -376,12 +249,3 @@ def _content(path: Path) -> bytes:
     if path.stat().st_size > _LARGEST_FILE:
         raise OSError(27, "it is too large", str(path))
     return path.read_bytes()
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"ended with code {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was ended by signal {-code}"

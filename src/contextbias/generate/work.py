@@ -6,19 +6,28 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from contextbias import __version__
-from contextbias.errors import ContextBiasError
+from contextbias.errors import ContextBiasError, InputError
 from contextbias.files import StudyFiles
 from contextbias.generate.finishing import Finished, cured, finished
 from contextbias.generate.origin import TRAINED, Kind, Origin
 from contextbias.generate.protocol import Generator, Job, Made
-from contextbias.ids import bytes_sha256, canonical_json, content_hash, image_seed
+from contextbias.ids import (
+    bytes_sha256,
+    canonical_json,
+    content_hash,
+    image_seed,
+    storable,
+    storable_text,
+)
+from contextbias.interrupts import finish_up, hurry
 from contextbias.registry import load_generator
 from contextbias.tables import BLANK, ImageRow, Prompt
 from contextbias.worklist import Kept, kept_before, utc_now
@@ -94,6 +103,13 @@ def orders_for(
             yield Order(job, prompt, replicate)
 
 
+_DEEPEST = 50
+_TOO_DEEP = "left out: it is nested too deeply"
+
+_Found = tuple[Order, Finished, float]
+"""An order, what came of it, and the seconds that it took."""
+
+
 @dataclass(frozen=True, slots=True)
 class GenerateTask:
     """Built once in each worker: the backend, and where its images go."""
@@ -112,6 +128,8 @@ class GenerateTask:
     """Format of the files."""
     session: Session | None = None
     """What a generator that costs money is told; see `providers.session`."""
+    revisions: tuple[str, ...] = ()
+    """Revisions of the model by which images of this generator are there, as backends tell it."""
 
     def backend_for_scheduling(self) -> Generator:
         """The backend, built in the driver to ask how it likes to be run; loads nothing heavy."""
@@ -133,8 +151,24 @@ class GenerateTask:
         backend = self._load()
         if self.session is not None:
             backend.begin(self.session)
-        for kept in self._kept(backend, backend.settings(), orders):
-            yield [kept]
+        unkept, fault = [], None
+        try:
+            for found in self._found(backend, backend.settings(), orders):
+                try:
+                    kept = self._keep(*found)
+                except Exception as error:
+                    # A full disk: what is under way may be paid for, so it is waited for.
+                    unkept.append(found)
+                    fault = fault or error
+                    finish_up()
+                    continue
+                yield [kept]
+        except KeyboardInterrupt:
+            if fault is None:
+                raise
+        if fault is not None:
+            yield from self._once_more(unkept, fault)
+            raise fault
 
     def kept(self, order: Order) -> Kept | None:
         """What a worker had made of an order when it died; None where nothing is finished."""
@@ -148,15 +182,44 @@ class GenerateTask:
     def _load(self) -> Any:
         return load_generator(self.backend, self.options, folder=self.files.root)
 
+    def _once_more(self, unkept: Iterable[_Found], fault: Exception) -> Iterator[list[Kept]]:
+        """Keep what could not be kept at first; at least a row, for what was spent on it."""
+        for order, found, seconds in unkept:
+            reason = f"the picture came, and could not be kept: {fault}"
+            made = replace(found.made, status="error", reason=reason)
+            for each in (found, Finished(made)):
+                with suppress(Exception):  # the first one is told
+                    yield [self._keep(order, each, seconds)]
+                    break
+
     def _kept(
         self, backend: Any, settings: Mapping[str, Any], orders: Sequence[Order]
     ) -> Iterator[Kept]:
+        for found in self._found(backend, settings, orders):
+            yield self._keep(*found)
+
+    def _found(
+        self, backend: Any, settings: Mapping[str, Any], orders: Sequence[Order]
+    ) -> Iterator[_Found]:
         for order, made, seconds in _made(backend, orders):
+            self._refuse_other_weights(made)
             origin = self._origin(backend, settings, order, made)
             found = finished(made, origin, self.kind)
             if found.made.status == BLANK and hasattr(backend, "cure"):
                 found = cured(found, partial(backend.cure, order.job), origin, self.kind)
-            yield self._keep(order, found, seconds)
+            yield order, found, seconds
+
+    def _refuse_other_weights(self, made: Made) -> None:
+        """Raise InputError for a picture by other weights than those of the rows there are."""
+        revision = made.provenance.get("revision")
+        if not self.revisions or revision is None or revision in self.revisions:
+            return
+        raise InputError(
+            f"the model of the generator {self.generator!r} is not what it was: it is"
+            f" {revision!r} now, and the images so far were made by {' and '.join(self.revisions)}",
+            "bring back the earlier files to go on; or, for images by those of now, set revision in"
+            " its options, which makes it another generator",
+        )
 
     def _origin(
         self, backend: Any, settings: Mapping[str, Any], order: Order, made: Made
@@ -198,7 +261,7 @@ class GenerateTask:
             seed=order.job.seed,
             replicate=order.replicate,
             status=made.status,
-            reason=made.reason,
+            reason=storable(made.reason),
             path=path,
             sha256=None if found.data is None else bytes_sha256(found.data),
             width=None if found.size is None else found.size[0],
@@ -206,7 +269,7 @@ class GenerateTask:
             seconds=round(seconds, 4),
             created_at=utc_now(),
             provenance={
-                **made.provenance,
+                **_provenance(made.provenance),
                 "contextbias": __version__,
                 "python": platform.python_version(),
                 "host": platform.node(),
@@ -214,11 +277,33 @@ class GenerateTask:
         )
 
 
+def _provenance(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a backend says about a picture, in a form that can be kept whatever it is."""
+    kept = {n: _TOO_DEEP if _is_deep(value) else value for n, value in told.items()}
+    found: dict[str, Any] = storable(kept)
+    return found
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list | tuple)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _told(key: str, made: Made, settings: Mapping[str, Any]) -> str | None:
     """What the backend says of one image, or of all, where that is a text."""
     value = made.provenance.get(key, settings.get(key))
     if not isinstance(value, str) or not value:
         return None
+    value = storable_text(value)
     # Of a model on this machine, its name says enough to whom the picture reaches.
     return PurePath(value).name if PurePath(value).is_absolute() else value
 
@@ -249,5 +334,7 @@ def _made(backend: Any, orders: Sequence[Order]) -> Iterator[tuple[Order, Made, 
         raise
     except Exception as error:  # a failing item is a row, whatever failed
         reason = f"{type(error).__name__}: {error}"
+    if hurry.is_set():
+        return  # what was not begun is made by the next run
     for image_id, order in waiting.items():
         yield order, Made(image_id=image_id, status="error", reason=reason), 0.0

@@ -11,6 +11,7 @@ from contextbias.errors import ConfigError, InputError
 from contextbias.extract.work import ExtractTask, Question, reading_id
 from contextbias.files import drop_receipts
 from contextbias.generate.duplicates import Duplicates, duplicates
+from contextbias.generate.revisions import revisions
 from contextbias.generate.schedule import checked, ordered
 from contextbias.generate.work import GenerateTask, Order
 from contextbias.ids import content_hash
@@ -138,6 +139,7 @@ def _draw(
         return 0, 0
     row = wanted.generator_rows[section.name]
     study.append_generators([row])
+    there = [image for image in study.images() if image.generator == section.name]
     task = GenerateTask(
         section.name,
         section.backend,
@@ -145,6 +147,7 @@ def _draw(
         row.fingerprint,
         study.files,
         study.config.study.masters,
+        revisions=revisions(there, row.fingerprint),
     )
     backend = task.backend_for_scheduling()
     worklist = Worklist(
@@ -157,7 +160,7 @@ def _draw(
         workers=study.config.run.workers,
         engine=options.engine_of(study.config.run),
     )
-    seen = Duplicates(image for image in study.images() if image.generator == section.name)
+    seen = Duplicates(there)
 
     def append(rows: list[ImageRow]) -> int:
         return study.append_images([seen.marked(row) for row in rows])

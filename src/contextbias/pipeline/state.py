@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contextbias.generate.duplicates import duplicates
+from contextbias.generate.revisions import mixed
 from contextbias.pipeline.derived import other_preset, stale
 from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.store import Study
@@ -86,6 +87,7 @@ def status(study: Study) -> dict[str, Any]:
             **_by_status(reading.status for reading in readings),
         },
         "duplicates": duplicates(images),
+        "mixed_revisions": mixed(images),
         "counted_prompts": study.counts()["frequencies"],
         "kept_but_not_used": study.counts()["images"] - len(images),
         "readings_kept_but_not_used": study.counts()["readings"] - len(readings) - len(further),

@@ -18,6 +18,7 @@ from contextbias.generate.diffusers.loading import Loaded
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.tokens import Encoder, counts, cut, encoders, refuse_cut, texts
 from contextbias.generate.protocol import Job, Made
+from contextbias.interrupts import hurry
 
 _BY_CHECKER = "the pipeline's safety checker took the picture away"
 _MISTAKES = (TypeError, ValueError, LookupError, AttributeError, NameError, ImportError)
@@ -71,7 +72,7 @@ class Drawing:
         torch.set_num_threads(self._threads)
         mixed = self._options.batching == "mixed"
         waiting = deque(batches(jobs, self.room.most, mixed=mixed))
-        while waiting:
+        while waiting and not hurry.is_set():
             batch = waiting.popleft()
             if len(batch) > self.room.most:
                 waiting.extendleft(reversed(halves(batch)))

@@ -11,55 +11,20 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from contextbias.errors import ConfigError, nearest
+from contextbias.generate.diffusers.arguments import (
+    OF_CFG,
+    OWN_OPTION,
+    SCHEDULES,
+    WITH,
+    WITHOUT_EFFECT,
+    are_numbers,
+    is_positive,
+)
 from contextbias.generate.diffusers.options import NEGATIVE_PROMPT, DiffusersOptions
 from contextbias.generate.diffusers.profiles import GENERIC, Profile
 
 RECIPE = 1
 """Raised whenever the same options begin to give other pictures."""
-
-_OWN_OPTION = {
-    "prompt": "the study's prompts",
-    "negative_prompt": "the option negative_prompt",
-    "height": "the option size",
-    "width": "the option size",
-    "num_inference_steps": "the option steps",
-    "guidance_scale": "the option guidance",
-    "true_cfg_scale": "the option true_cfg_scale, or guidance",
-    "max_sequence_length": "the option max_sequence_length",
-    "generator": "the study's seeds",
-    "latents": "the study's seeds",
-    "num_images_per_prompt": "images_per_prompt of the study",
-    "output_type": "the backend",
-    "return_dict": "the backend",
-    "prompt_embeds": "the backend",
-}
-"""Arguments of a call that are set elsewhere, and where."""
-
-_WITHOUT_EFFECT = {
-    "eta": "the model's sampler has none, so it has no effect",
-    "mu": "the model's sampler does not shift by it, so it has no effect",
-    "denoising_end": "it is for a second model that goes on from there, and there is none",
-}
-"""Arguments that pipelines with a profile take and do nothing with."""
-
-_SCHEDULES = ("sigmas", "timesteps")
-"""Arguments that are the denoising steps, one by one."""
-
-_OF_CFG = (
-    "guidance_rescale", "skip_guidance_layers", "negative_original_size",
-    "negative_crops_coords_top_left", "negative_target_size",
-)  # fmt: skip
-"""Arguments that change the pass with the negative prompt, or what is made of it."""
-
-_WITH = {
-    "skip_layer_guidance_scale": ("skip_guidance_layers",),
-    "skip_layer_guidance_stop": ("skip_guidance_layers",),
-    "skip_layer_guidance_start": ("skip_guidance_layers",),
-    "negative_original_size": ("negative_target_size",),
-    "negative_target_size": ("negative_original_size",),
-    "negative_crops_coords_top_left": ("negative_original_size", "negative_target_size"),
-}
-"""Arguments that the pipeline looks at only where others are given as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,18 +144,6 @@ def _given(name: str, value: Any) -> dict[str, Any]:
     return {} if value is None else {name: value}
 
 
-def _is_positive(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-
-
-def _are_numbers(values: Any) -> bool:
-    return (
-        isinstance(values, list)
-        and bool(values)
-        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    )
-
-
 def _needs(profile: Profile) -> bool:
     return profile.cfg_needs_negative
 
@@ -238,7 +191,7 @@ class _Checked:
             ConfigError: They are given twice, or the schedule is none.
         """
         given = self._options.arguments
-        schedules = [name for name in _SCHEDULES if name in given]
+        schedules = [name for name in SCHEDULES if name in given]
         if not schedules:
             steps = self._options.steps
             return _given("num_inference_steps", self._profile.steps if steps is None else steps)
@@ -251,7 +204,7 @@ class _Checked:
                 "leave one of them out",
             )
         values = given[name]
-        if not _are_numbers(values):
+        if not are_numbers(values):
             self._refuse(f"arguments.{name} = {values!r} is no list of numbers", "write one a step")
         takes = self._unknown or self._profile.steps is not None
         return {"num_inference_steps": len(values)} if takes else {}
@@ -320,14 +273,14 @@ class _Checked:
         """Further arguments of the call: some pipelines swallow unknown ones without a word."""
         known = self._profile.arguments
         for name in self._options.arguments:
-            if name in _OWN_OPTION:
-                self._refuse(f"arguments.{name} is set by {_OWN_OPTION[name]}", "leave it out")
-            if name in _WITHOUT_EFFECT and not self._is_generic:
-                self._refuse(f"arguments.{name}: {_WITHOUT_EFFECT[name]}", "leave it out")
+            if name in OWN_OPTION:
+                self._refuse(f"arguments.{name} is set by {OWN_OPTION[name]}", "leave it out")
+            if name in WITHOUT_EFFECT and not self._is_generic:
+                self._refuse(f"arguments.{name}: {WITHOUT_EFFECT[name]}", "leave it out")
             if name not in known and not self._unknown:
                 hint = nearest(name, [*known]) or f"known: {', '.join(known)}"
                 self._refuse(f"arguments.{name} is no argument of the pipeline", hint)
-            lacking = [each for each in _WITH.get(name, ()) if each not in self._options.arguments]
+            lacking = [each for each in WITH.get(name, ()) if each not in self._options.arguments]
             if lacking:
                 self._refuse(
                     f"arguments.{name} has no effect without arguments.{lacking[0]}",
@@ -339,14 +292,14 @@ class _Checked:
         """Raise ConfigError for arguments of classifier-free guidance where there is none."""
         if self._is_generic:
             return
-        for name in _OF_CFG:
+        for name in OF_CFG:
             given = self._options.arguments.get(name)
             if given is not None and not guided:
                 self._refuse(
                     f"arguments.{name} has no effect without classifier-free guidance",
                     self._cure(),
                 )
-            if name == "guidance_rescale" and given is not None and not _is_positive(given):
+            if name == "guidance_rescale" and given is not None and not is_positive(given):
                 self._refuse(f"arguments.{name} = {given!r} has no effect", "take a number above 0")
 
     def machine(self) -> None:

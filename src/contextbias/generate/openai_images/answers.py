@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 import time
@@ -11,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import Request, urlopen
 
 from contextbias import __version__
@@ -47,21 +46,37 @@ class Asked:
     def read(self, body: bytes) -> Reply:
         """Take a 200 response apart; see `providers.line.Read`."""
         answer = json.loads(body)
-        found = answer.get("data") or []
-        first = found[0] if found and isinstance(found[0], dict) else {}
+        if not isinstance(answer, dict):
+            return _not_understood(f"the answer has no picture: {str(answer)[:300]}", Usage())
+        found = answer.get("data")
+        first = found[0] if isinstance(found, list) and found else {}
+        first = first if isinstance(first, dict) else {}
         usage = _usage(answer.get("usage"), pictures=1 if first else 0)
         self.revised_prompt = _text(first.get("revised_prompt"))
         self.echoed = {name: answer[name] for name in _ECHOED if answer.get(name) is not None}
         if isinstance(first.get("b64_json"), str) and first["b64_json"]:
             try:
-                self.data = base64.b64decode(first["b64_json"], validate=True)
-            except binascii.Error as error:
+                self.data = _decoded(first["b64_json"])
+            except ValueError as error:
                 return _not_understood(f"the picture is no base64 ({error})", usage)
             return Reply(status=OK, usage=usage, model=_text(answer.get("model")))
         if isinstance(first.get("url"), str) and first["url"]:
-            self.url = first["url"]
+            self.url = first["url"].strip()
             return Reply(status=OK, usage=usage, model=_text(answer.get("model")))
         return _without_picture(answer, first, usage)
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes of base64, with line ends and the head of a ``data:`` address or without.
+
+    Raises:
+        ValueError: It is no base64.
+    """
+    if text.lstrip()[:5].lower() == "data:":
+        head, _, text = text.partition(",")
+        if not head.lower().rstrip().endswith("base64"):
+            return unquote_to_bytes(text)
+    return base64.b64decode("".join(text.split()), validate=True)
 
 
 def as_block(reply: Reply) -> Reply:
@@ -86,15 +101,27 @@ def as_block(reply: Reply) -> Reply:
 def download(url: str, *, timeout: float, tries: int, pause: float = 0.5) -> bytes:
     """Fetch a picture that a service has put somewhere. No key is sent there.
 
+    Args:
+        url: Where it is; may be a ``data:`` address, which holds it.
+        timeout: Seconds for all tries together.
+        tries: How often it is asked for.
+        pause: Seconds before the second try; doubled before each further one.
+
     Raises:
-        OSError: It cannot be had, or is larger than 256 MB; in words.
+        OSError: It cannot be had in that time, or is larger than 256 MB; in words.
     """
+    if url[:5].lower() == "data:":
+        try:
+            return _decoded(url)
+        except ValueError as error:
+            raise OSError(f"the picture in the answer is no base64 ({error})") from None
     if urlsplit(url).scheme not in ("http", "https"):
         raise OSError(f"the picture lies at {url[:80]!r}, which is no web address")
     failed: Exception | None = None
+    end = time.monotonic() + timeout
     for attempt in range(max(1, tries)):
         try:
-            return _fetched(url, timeout)
+            return _fetched(url, end)
         except HTTPError as error:
             failed = OSError(f"fetching the picture: HTTP {error.code}")
             error.close()
@@ -102,17 +129,24 @@ def download(url: str, *, timeout: float, tries: int, pause: float = 0.5) -> byt
                 break
         except (URLError, OSError, ValueError, EOFError) as error:
             failed = OSError(f"fetching the picture: {getattr(error, 'reason', None) or error}")
+        if time.monotonic() + pause * 2**attempt >= end:
+            break
         if attempt + 1 < tries:
             time.sleep(pause * 2**attempt)
     assert failed is not None
     raise failed
 
 
-def _fetched(url: str, timeout: float) -> bytes:
+def _fetched(url: str, end: float) -> bytes:
+    """Fetch it before the clock (time.monotonic) says `end`."""
+    timeout = max(0.1, end - time.monotonic())
     request = Request(url, headers={"User-Agent": f"contextbias/{__version__}"})
     with urlopen(request, timeout=timeout) as response:
         parts, size = [], 0
-        while part := response.read(_CHUNK):
+        # What has come so far: a server that sends a byte a second must not hold it for ever.
+        while part := response.read1(_CHUNK):
+            if time.monotonic() > end:
+                raise TimeoutError("it took too long")
             parts.append(part)
             size += len(part)
             if size > _LARGEST:
