@@ -54,6 +54,14 @@ def only(found: pl.DataFrame, estimand: str, **keys: Any) -> dict[str, Any]:
     return row
 
 
+def test_none_of_a_list_is_an_empty_list() -> None:
+    told = [("none", "!empty"), ("tie", "tie"), ("!empty", "none")]
+    found = estimates(two("accessories", told, person=0))
+    assert only(found, "raw")["point"] == 1
+    assert only(found, "kappa")["point"] == 1
+    assert only(found, "raw")["n"] == 3
+
+
 def test_two_readers_side_by_side_by_hand() -> None:
     # tight/tight, tight/wide, wide/wide, wide/wide: p_o = 3/4, p_e = 1/2 * 1/4 + 1/2 * 3/4 = 1/2,
     # kappa = 1/2.

@@ -184,6 +184,22 @@ def test_lists_are_corrected_label_by_label() -> None:
     assert one(rows, "wilson-clustered", label="lamp", condition="CF")["point"] == 0.125
 
 
+def test_nothing_has_one_spelling_and_no_row() -> None:
+    # The reader gives an empty list where people choose the label `none`, which lists may have.
+    facts, answers = [], []
+    for k in range(120):
+        true = "tie" if k % 3 == 0 else "none"
+        facts.append(
+            fact(f"i{k}", "accessories", "tie" if k % 3 == 0 else ("empty", "none")[k % 2])
+        )
+        if k < 60:
+            answers.append(answer("a", f"i{k}", true, dimension="accessories", probability=0.5))
+    rows = measure(frame(facts), bootstrap=0, judged=people(answers), sections=())
+    rows = rows.filter(estimand="prevalence")
+    assert set(rows["label"]) == {"tie"}
+    assert rows["point"].to_list() == pytest.approx([1 / 3] * rows.height)
+
+
 def test_weights_are_used() -> None:
     # Of 100 images of one role 50 were judged, of 300 of another 30; the reader errs in the second.
     facts, answers = [], []

@@ -78,6 +78,18 @@ def test_nothing_of_the_kind_is_an_answer() -> None:
     assert apart.shares == {"empty": 1}
 
 
+def test_none_of_a_closed_list_is_the_same_nothing() -> None:
+    found = only(
+        answer("a", "i", "none", dimension="accessories"),
+        answer("b", "i", ("tie",), dimension="accessories"),
+        answer("c", "i", "none", dimension="accessories"),
+    )
+    assert found.shares == {"empty": 1}
+    # Of one label it is a label: nobody wears anything on the head.
+    covered = only(answer("a", "i", "none", dimension="head_covering_type"))
+    assert covered.shares == {"none": 1}
+
+
 def test_gold_training_repeats_and_excluded_people_do_not_count() -> None:
     rows = [
         answer("a", "i", "calm"),

@@ -148,6 +148,19 @@ def test_people_with_a_reader_by_set() -> None:
         assert raw["point"] == expected  # of two labels that tie, each is half right
 
 
+@pytest.mark.parametrize("nothing", ["empty", "none"])
+def test_a_reader_that_sees_nothing_agrees_with_people_who_see_none(nothing: str) -> None:
+    answers = [
+        *three("s", *["none"] * 3, dimension="accessories", count=9),
+        *three("i", *["none"] * 3, dimension="accessories"),
+    ]
+    facts = [fact(name, "accessories", nothing) for name in ["i", *(f"s-{k}" for k in range(10))]]
+    rows = rows_of(answers, facts)
+    for kind in ("set", "image"):
+        raw = one(rows, "agreement_raw", f"people {kind}", reader="r", dimension="accessories")
+        assert (raw["point"], raw["n"]) == (1, 1)
+
+
 def test_each_generator_where_there_are_several() -> None:
     answers = three("i1", "calm", "calm", "calm")
     answers += three("i2", "tense", "tense", "tense", generator="h")

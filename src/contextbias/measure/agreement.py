@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from contextbias.measure.nothing import with_empty_lists
 from contextbias.measure.rows import Run, estimate_frame
 from contextbias.schema import DIMENSIONS
 from contextbias.stats.agreement import Agreement, LabelSets, cohen_kappa, raw_agreement
@@ -82,6 +83,7 @@ def _of(facts: pl.LazyFrame, reader: str) -> pl.DataFrame:
         facts.filter(pl.col("reader") == reader, pl.col("person").fill_null(0) == 0)
         .filter(~pl.col("missing_reason").fill_null("").is_in(_NOT_ASKED))
         .select(pl.col(name).cast(pl.String) for name in _COLUMNS)
+        .pipe(with_empty_lists)
         .collect()
     )
 

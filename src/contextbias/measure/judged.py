@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from contextbias.measure.arrays import ReaderCounts
+from contextbias.measure.nothing import with_empty_lists
 from contextbias.measure.people import Consensus
 from contextbias.tables import CONDITIONS, EMPTY_LIST
 
@@ -79,6 +80,7 @@ def facts_of(
             pl.col("person").fill_null(0) == 0,
         )
         .select(pl.col(name).cast(pl.String) for name in columns)
+        .pipe(with_empty_lists)
         .filter(
             pl.col("dimension").is_in(sorted(dimensions)),
             ~pl.col("missing_reason").fill_null("").is_in(_UNSEEN),

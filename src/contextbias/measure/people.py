@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from contextbias.annotation_tables import SAMPLE, SET, LabelRow
-from contextbias.schema import DIMENSIONS, EMPTY
+from contextbias.measure.nothing import is_nothing
+from contextbias.schema import DIMENSIONS
 from contextbias.tables import EMPTY_LIST
 
 PEOPLE = "people"
@@ -60,8 +61,7 @@ def people_frame(
             those roles alone of which items were drawn.
 
     Returns:
-        Columns of `PEOPLE_SCHEMA`, sorted. ``none`` in an open vocabulary is an empty list, as it
-        is for readers.
+        Columns of `PEOPLE_SCHEMA`, sorted. ``none`` in a list is an empty list.
     """
     found = []
     for row in rows:
@@ -86,8 +86,7 @@ def _canonical(row: LabelRow, canonical: Callable[[str, str], str]) -> tuple[lis
     if row.missing_reason is not None:
         return [], row.missing_reason
     labels = {canonical(row.dimension, label) for label in row.labels} - {""}
-    if DIMENSIONS[row.dimension].is_open:
-        labels.discard(EMPTY)
+    labels = {label for label in labels if not is_nothing(row.dimension, label)}
     return sorted(labels), None if labels else EMPTY_LIST
 
 

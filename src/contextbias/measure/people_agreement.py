@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from contextbias.annotation_tables import SET
+from contextbias.measure.nothing import with_empty_lists
 from contextbias.measure.people import (
     PEOPLE,
     SIMULATED,
@@ -24,7 +25,7 @@ from contextbias.measure.people import (
     kinds,
 )
 from contextbias.measure.rows import Run, estimate_frame
-from contextbias.schema import DIMENSIONS
+from contextbias.schema import DIMENSIONS, EMPTY
 from contextbias.stats.agreement import Agreement, LabelSets, cohen_kappa, raw_agreement
 from contextbias.stats.raters import rater_agreement
 from contextbias.tables import EMPTY_LIST
@@ -149,7 +150,7 @@ def _offered(dimension: str | None, kind: str) -> int | None:
     known = DIMENSIONS[dimension]
     if known.kind == "many" and kind != SET:
         return None
-    return len(known.vocabulary) + (known.kind == "many")
+    return len(known.vocabulary) + (known.kind == "many" and EMPTY not in known.vocabulary)
 
 
 def _pairs(part: pl.DataFrame, kind: str, run: Run, alpha: float) -> Iterator[dict[str, Any]]:
@@ -222,6 +223,7 @@ def _readers(
             pl.col(name).cast(pl.String)
             for name in ("reader", "image_id", "dimension", "label", "missing_reason")
         )
+        .pipe(with_empty_lists)
         .unique()
         .collect()
     )
