@@ -2,7 +2,8 @@
 
 What goes wrong is written in the prompt: ``429``, ``500``, ``slow``, ``cut``, ``moderated``,
 ``refused``, ``no picture``, ``not an image``, ``wrong size``, ``bad base64``, ``url``, ``broken
-url`` … once for each prompt where the word ``once`` is in it too, and always otherwise.
+url``, ``odd`` (what JSON allows and UTF-8 does not) … once for each prompt where the word ``once``
+is in it too, and always otherwise.
 """
 
 from __future__ import annotations
@@ -155,6 +156,12 @@ class ImagesServer:
             return self._no(400, message, code="invalid_request")
         if self._wants("refused", prompt):
             return Response.of({"created": 1, "data": [{"error": "refused by content_filter"}]})
+        if self._wants("odd refusal", prompt):
+            return self._no(400, "Not this: \ud800")
+        if self._wants("list answer", prompt):
+            return Response.of([1, 2])
+        if self._wants("object data", prompt):
+            return Response.of({"created": 1, "data": {"url": "x"}})
         if self._wants("no picture", prompt):
             return Response.of({"created": 1, "data": []})
         if self._wants("no JSON", prompt):
@@ -181,11 +188,21 @@ class ImagesServer:
             item["url"] = f"http://127.0.0.1:{self.port}/pictures/{place}.png"
         elif "bad base64" in prompt:
             item["b64_json"] = "!!!"
+        elif "wrapped" in prompt:
+            item["b64_json"] = base64.encodebytes(self.picture(body)).decode()
         else:
             item["b64_json"] = base64.b64encode(self.picture(body)).decode()
+        if "data:" in prompt:
+            name = "url" if "url" in prompt else "b64_json"
+            item = {name: "data:image/png;base64," + base64.b64encode(self.picture(body)).decode()}
+        odd: dict[str, Any] = {}
+        if "odd" in prompt:
+            item["revised_prompt"] = "x \ud800"
+            odd = {"model": "m\ud800", "background": float("nan")}
         return Response.of(
             {
                 "created": 1,
+                **odd,
                 "data": [item],
                 "usage": usage,
                 "size": body.get("size", "1024x1024"),

@@ -22,12 +22,13 @@ DRIVER = """
 import sys
 from pathlib import Path
 from contextbias.engines import run_batches
-from tests.engines.tasks import Waiting
+from tests.engines import tasks
 
 if __name__ == "__main__":
-    batches = [[item] for item in range(40)]
+    size = int(sys.argv[4])
+    batches = [list(range(start, start + size)) for start in range(0, 40, size)]
     try:
-        task = Waiting(Path(sys.argv[1]))
+        task = getattr(tasks, sys.argv[3])(Path(sys.argv[1]))
         for rows in run_batches(task, batches, parallel=sys.argv[2], workers=2):
             print(*rows, flush=True)
     except KeyboardInterrupt:
@@ -80,6 +81,18 @@ def test_an_interruption_finishes_what_is_under_way(parallel: str, tmp_path: Pat
     assert 2 <= len(done) < 40
 
 
+def test_an_interruption_lets_a_worker_leave_the_rest_of_its_batch(tmp_path: Path) -> None:
+    driver = _start_driver(tmp_path, "processes", "Hurrying", size=4)
+    _wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
+    driver.send_signal(signal.SIGINT)
+    output, _ = driver.communicate(timeout=60)
+    *rows, last = output.split()
+    assert last == "interrupted"
+    done = {path.name.removeprefix("done-") for path in tmp_path.glob("done-*")}
+    assert len(done) == 2  # the item that each of two workers was at, of four
+    assert set(rows) <= done
+
+
 def test_no_worker_outlives_its_driver(tmp_path: Path) -> None:
     driver = _start_driver(tmp_path, "processes")
     _wait_until(lambda: len(list(tmp_path.glob("begun-*"))) == 2)
@@ -100,11 +113,13 @@ def test_leaving_early_stops_the_rest(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("done-*"))) < 200
 
 
-def _start_driver(folder: Path, parallel: str) -> subprocess.Popen[str]:
+def _start_driver(
+    folder: Path, parallel: str, task: str = "Waiting", *, size: int = 1
+) -> subprocess.Popen[str]:
     script = folder / "driver.py"
     script.write_text(DRIVER)
     return subprocess.Popen(
-        [sys.executable, str(script), str(folder), parallel],
+        [sys.executable, str(script), str(folder), parallel, task, str(size)],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

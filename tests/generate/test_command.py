@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.conftest import CHECKOUT
 
 from contextbias.errors import ConfigError, Incomplete, MissingPart
 from contextbias.generate.command import CommandGenerator
+from contextbias.generate.copies import _lines_of
 from contextbias.generate.protocol import Job, Made
 from contextbias.ids import content_hash
 
@@ -220,6 +222,102 @@ def ended(process: int) -> bool:
     except FileNotFoundError:
         return True
     return state == "Z"
+
+
+# ---- what a program may do to us
+
+HOSTILE = """
+import json, os, sys
+from pathlib import Path
+from PIL import Image
+for line in sys.stdin:
+    job = json.loads(line)
+    prompt, answer, file = job["prompt"], {"id": job["id"]}, Path(job["file"])
+    Path("out").write_text(str(file.parent))
+    Image.new("RGB", (8, 8), (job["seed"], 7, 0)).save(file)
+    if prompt == "deep":
+        print("[" * 100_000)
+    elif prompt == "flood":
+        for pipe in (sys.stdout, sys.stderr):
+            for _ in range(40):
+                pipe.write("x" * 1_000_000)
+            pipe.write("\\n")
+            pipe.flush()
+    elif prompt == "lines":
+        print("y\\n" * 100_000)
+    elif prompt == "outside":
+        answer["file"] = str(file.parent) + "/../" + Path("victim").read_text()
+    elif prompt == "link":
+        (file.parent / "l.png").symlink_to(Path("own.png").resolve())
+        answer["file"] = str(file.parent / "l.png")
+    elif prompt == "fails":
+        answer["error"] = "no"
+    elif prompt == "refuses":
+        answer["blocked"] = "no"
+    elif prompt == "nul":
+        answer["file"] = "a\\0b"
+    elif prompt == "other's":
+        answer["file"] = str(file.parent / "i1.png")
+    print(json.dumps(answer), flush=True)
+    if prompt == "looks":
+        Path("seen").write_text(json.dumps(sorted(os.listdir(file.parent))))
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    (tmp_path / "draw.py").write_text(HOSTILE)
+    Image.new("RGB", (8, 8), "blue").save(tmp_path / "own.png")
+    return tmp_path
+
+
+@pytest.mark.parametrize("prompt", ["deep", "flood", "lines"])
+def test_output_that_is_no_answer_harms_nothing(hostile: Path, prompt: str) -> None:
+    found = made(generator(hostile, batch_size=3), "a", prompt, "b", "c")
+    assert {each.status for each in found.values()} == {"ok"}
+
+
+def test_an_overlong_line_is_not_kept_in_memory() -> None:
+    parts = [b"x" * 1_500_000, b"x" * 5_000_000 + b"\n", b"short\n", b"no end"]
+    lines = list(_lines_of(io.BytesIO(b"".join(parts))))
+    assert [len(line) for line in lines] == [1 << 20, 6, 6]
+
+
+def test_only_files_of_the_job_s_own_folder_are_removed(hostile: Path) -> None:
+    victim = Path(tempfile.gettempdir()) / f"victim-{os.getpid()}.png"
+    Image.new("RGB", (8, 8), "red").save(victim)
+    (hostile / "victim").write_text(victim.name)
+    try:
+        found = made(generator(hostile), "outside", "link")
+        assert pixel(found["i0"])[0] > 250
+        assert pixel(found["i1"])[2] > 250
+        assert victim.exists()
+        assert (hostile / "own.png").exists()
+    finally:
+        victim.unlink(missing_ok=True)
+
+
+def test_files_of_jobs_without_a_picture_do_not_pile_up(hostile: Path) -> None:
+    made(generator(hostile), "fails", "refuses", "nul", "a", "looks")
+    # The last two may not be taken yet while the program looks.
+    assert set(json.loads((hostile / "seen").read_text())) <= {"i3.png", "i4.png"}
+    assert not Path((hostile / "out").read_text()).exists()
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(hostile: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = Path(tempfile.mkdtemp(prefix=f"contextbias-drawn-{gone.pid}-"))
+    (left / "i0.png").write_bytes(b"x")
+    made(generator(hostile), "a")
+    assert not left.exists()
+
+
+def test_the_picture_of_another_job_is_not_taken(hostile: Path) -> None:
+    found = made(generator(hostile, batch_size=2), "other's", "a")
+    assert found["i0"].status == "error"
+    assert "it is the file of another job" in str(found["i0"].reason)
+    assert pixel(found["i1"]) == (1, 7, 0)
 
 
 # ---- bad input

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from PIL import Image
@@ -120,6 +120,8 @@ def test_a_seed_is_sent_to_servers_that_know_one(server: ImagesServer) -> None:
         ("no picture", "error", "the answer has no picture"),
         ("no JSON", "error", "the answer is no JSON"),
         ("bad base64", "error", "no base64"),
+        ("list answer", "error", "the answer has no picture: [1, 2]"),
+        ("object data", "error", "the answer has no picture"),
         ("always 500", "error", "500"),
         ("always cut", "error", "cut"),
         ("broken url", "error", "fetching the picture: HTTP 404"),
@@ -156,6 +158,45 @@ def test_a_picture_at_an_address_is_fetched_without_the_key(server: ImagesServer
     assert len(server.fetched) == 3  # the first fetch is answered with 503
     assert not any("authorization" in headers for headers in server.fetched)
     assert len(server.billed) == 2
+
+
+@pytest.mark.parametrize("prompt", ["wrapped base64", "data: base64", "data: url"])
+def test_base64_in_every_form_is_taken(server: ImagesServer, prompt: str) -> None:
+    (one,) = made(server, prompt)
+    assert (one.status, one.reason) == ("ok", None)
+    assert Image.open(io.BytesIO(one.data or b"")).size == (32, 32)
+    assert len(server.billed) == 1
+    assert server.fetched == []
+
+
+def test_an_address_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte at a time, none of which is late; the clock is turned on by each."""
+    now = [0.0]
+    asked: list[float] = []
+
+    class Dripping:
+        headers: ClassVar = {"content-length": "1000000"}
+
+        def __enter__(self) -> Dripping:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def read1(self, _: int) -> bytes:
+            now[0] += 1.0
+            return b"x"
+
+    def opened(_: object, timeout: float) -> Dripping:
+        asked.append(timeout)
+        return Dripping()
+
+    monkeypatch.setattr("contextbias.generate.openai_images.answers.urlopen", opened)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with pytest.raises(OSError, match="fetching the picture: it took too long"):
+        download("http://127.0.0.1/a.png", timeout=30, tries=3)
+    assert asked == [30]
+    assert 30 <= now[0] < 35
 
 
 def test_another_size_than_was_asked_for_is_marked(server: ImagesServer) -> None:
