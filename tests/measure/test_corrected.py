@@ -12,7 +12,17 @@ from tests.measure.answered import answer, people
 from tests.measure.facts import fact, frame
 
 from contextbias.measure import measure
+from contextbias.measure.arrays import count_readers
+from contextbias.measure.clustered import design_effects
 from contextbias.measure.corrected import FEWEST
+from contextbias.measure.judged import (
+    answers_of,
+    clusters_of,
+    facts_of,
+    images_of,
+    squared_correlation,
+)
+from contextbias.measure.people import consensus
 from contextbias.stats.ppi import plain_share
 
 Read = Callable[[str, np.random.Generator], str]
@@ -200,6 +210,43 @@ def test_nothing_has_one_spelling_and_no_row() -> None:
     assert rows["point"].to_list() == pytest.approx([1 / 3] * rows.height)
 
 
+def test_a_reader_that_errs_hides_how_alike_images_of_one_context_are() -> None:
+    # 300 contexts of 8 images; in half of them 8 of 10 are calm, in the others 2 of 10. The reader
+    # takes one in six for the other. People judge half of the images.
+    rng = np.random.default_rng(4)
+    truths, facts, answers = [], [], []
+    for context in range(300):
+        for k in range(8):
+            true = "calm" if rng.random() < (0.8 if context % 2 else 0.2) else "tense"
+            said = true if rng.random() < 5 / 6 else {"calm": "tense", "tense": "calm"}[true]
+            keys: dict[str, Any] = {"prompt_id": f"p{context}", "variant": f"b{context}/0"}
+            facts.append(fact(f"{context}-{k}", "mood", said, **keys))
+            truths.append(fact(f"{context}-{k}", "mood", true, **keys))
+            if k < 4:
+                answers.append(answer("a", f"{context}-{k}", true))
+    found = []
+    for rows in (facts, truths):
+        counts = count_readers(frame(rows), people="primary")["r"]
+        (effect,) = [each for each in design_effects(counts) if each.of.dimension == "mood"]
+        mine = facts_of(frame(rows).lazy(), "r", "g", ["mood"])
+        images = images_of(mine, clusters_of(counts)["g"])
+        judged = consensus(people(answers))
+        found.append(answers_of("mood", mine, judged, images, float(effect.correlation.point)))
+    errs, exact = found
+    assert errs.rho < 0.6 * exact.rho
+    assert errs.true_rho == pytest.approx(exact.rho, rel=0.2)
+    assert exact.true_rho == pytest.approx(exact.rho)
+
+
+def test_squared_correlation_by_hand() -> None:
+    # Weighted: reader 1 1 0 0, people 1 0 0 0, weights 1 1 1 3: means 2/6 and 1/6.
+    # cov = 1/6 - 2/36 = 1/9; variances 2/9 and 5/36; squared correlation 1/81 / (10/324) = 2/5.
+    reader, said = np.array([[1.0, 1, 0, 0]]).T, np.array([[1.0, 0, 0, 0]]).T
+    assert squared_correlation(reader, said, np.array([1.0, 1, 1, 3])) == pytest.approx(0.4)
+    assert squared_correlation(reader, np.ones((4, 1)), np.ones(4)) == 1
+    assert squared_correlation(reader[:0], said[:0], np.ones(0)) == 1
+
+
 def test_weights_are_used() -> None:
     # Of 100 images of one role 50 were judged, of 300 of another 30; the reader errs in the second.
     facts, answers = [], []
@@ -251,7 +298,7 @@ def test_roles_that_people_were_not_asked_about_do_not_count() -> None:
 
 def test_errors_of_one_condition_alone_need_ppi() -> None:
     facts, answers = [], []
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(4)
     for condition in ("CF", "CA-U"):
         for k in range(400):
             truth = "calm" if rng.random() < 0.5 else "tense"

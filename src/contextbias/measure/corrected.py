@@ -12,8 +12,10 @@ when the reader is checked against people, in two ways.
 
 Images of one context are alike, so all three count them for fewer: with the design effect
 1 + (m - 1) rho, rho the dimension's intraclass correlation (clustered.py) and m the mean number of
-images that share a context, among all images or among the judged ones. Variances are about the mean
-over roles, not within each, which errs on the wide side where roles differ.
+images that share a context, among all images or among the judged ones. What a reader says is less
+alike than what is there, the more it errs: of ``ppi``, which is about the latter, the rho of all
+images is divided by the squared correlation of reader and people. Variances are about the mean over
+roles, not within each, which errs on the wide side where roles differ.
 """
 
 from __future__ import annotations
@@ -215,7 +217,7 @@ def _powered(answers: Answers, cell: Population, alpha: float) -> PoweredShare |
         answers.people[cell.judged],
         answers.people_answered[cell.judged],
         answers.weight[cell.judged],
-        effect=cell.effect,
+        effect=cell.true_effect,
         judged_effect=cell.judged_effect,
         alpha=alpha,
     )

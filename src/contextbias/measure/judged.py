@@ -22,6 +22,8 @@ ALL = "all"
 """All conditions together."""
 
 _UNSEEN = ("blocked", "blank", "corrupt")
+_LEAST_CORRELATION = 0.1
+# Squared. Less of it would be told by luck alone, and multiply the reader's rho by more than ten.
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
@@ -63,7 +65,9 @@ class Answers:
     weight: Floats
     """Shape (n,)."""
     rho: float
-    """Intraclass correlation, 0 where it is not known."""
+    """Intraclass correlation of what the reader says, 0 where it is not known."""
+    true_rho: float
+    """The same of what people say: errors of the reader make images of one context less alike."""
 
 
 def facts_of(
@@ -145,12 +149,37 @@ def answers_of(
         for label, share in one.shares.items():
             if label != EMPTY_LIST:
                 people[i, number[label]] = share
+    told_by_people = np.array([bool(one.shares) for one in judged])
+    weight = np.array([1 / one.probability for one in judged])
+    rho = rho if np.isfinite(rho) else 0.0
+    both = told_by_people & answered[at]
+    alike = squared_correlation(reader[at[both]], people[both], weight[both])
     return Answers(
-        dimension, labels, reader, answered, at, people,
-        np.array([bool(one.shares) for one in judged]),
-        np.array([1 / one.probability for one in judged]),
-        rho if np.isfinite(rho) else 0.0,
+        dimension, labels, reader, answered, at, people, told_by_people, weight, rho,
+        min(1.0, rho / max(alike, _LEAST_CORRELATION)),
     )  # fmt: skip
+
+
+def squared_correlation(reader: Floats, people: Floats, weight: Floats) -> float:
+    """Squared correlation of two readings of the same images, pooled over labels.
+
+    Of errors that do not hang on the context, a reader's intraclass correlation is that of the
+    truth times this.
+
+    Args:
+        reader: Shape (n, labels).
+        people: Same shape.
+        weight: Shape (n,).
+
+    Returns:
+        1 where nothing varies, or there is no image.
+    """
+    if not len(weight):
+        return 1.0
+    w = weight / weight.sum()
+    f, y = reader - w @ reader, people - w @ people
+    product = float(np.sum(w @ f**2) * np.sum(w @ y**2))
+    return float(np.sum(w @ (f * y))) ** 2 / product if product > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +189,9 @@ class Population:
     of: Booleans
     """Its images, shape (N,)."""
     effect: float
-    """Design effect of its images."""
+    """Design effect of what the reader says of its images."""
+    true_effect: float
+    """Design effect of what people would say of them."""
     judged: Booleans
     """Its judged images, shape (n,)."""
     judged_effect: float
@@ -187,6 +218,7 @@ def population(
     return Population(
         of,
         design_effect(images.cluster[of], answers.rho),
+        design_effect(images.cluster[of], answers.true_rho),
         judged,
         design_effect(images.cluster[answers.judged[judged]], answers.rho),
         int(answers.people_answered[judged].sum()),
