@@ -9,6 +9,7 @@ import polars as pl
 
 from contextbias.report import formats
 from contextbias.report.inputs import ALL, PLANTED, ReportInputs
+from contextbias.report.sameness import equal_pictures, models
 from contextbias.report.select import generators_in, index, readers_in
 from contextbias.tables import CONDITIONS, Prompt
 
@@ -54,6 +55,8 @@ def run_rows(inputs: ReportInputs) -> list[tuple[str, str]]:
         ("Generators", ", ".join(generators)),
         ("Roles", formats.whole(len(roles)) if roles else ""),
         ("Images", f"{formats.whole(sum(_images(inputs).values()))}{counted}"),
+        ("Equal pictures", equal_pictures(inputs.images)),
+        ("Models", models(inputs.images)),
         ("Seeds", facts.seeds),
         ("Prompts", facts.bank),
         ("Readers", ", ".join(readers or readers_in(inputs.estimates, readers))),
