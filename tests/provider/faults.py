@@ -9,11 +9,13 @@ from typing import Any
 
 from tests.provider.answers import Question
 
-BEFORE_BILLING = {"429", "500", "503", "cut_before", "quota", "401", "403"}
+BEFORE_BILLING = {
+    "429", "500", "503", "cut_before", "quota", "401", "402", "403", "in_200", "echo", "page",
+}  # fmt: skip
 """Kinds that end a request before anything is charged."""
 BILLED = {
     "cut_after", "truncate", "refuse", "content_filter", "empty", "invalid_json", "off_schema",
-    "html", "whitespace",
+    "html", "whitespace", "edited", "drip",
 }  # fmt: skip
 """Kinds that are charged."""
 
@@ -28,6 +30,10 @@ class Fault:
     """Seconds before anything is sent."""
     after: float | None = None
     """Retry-After of a 429 or 503, in seconds."""
+    code: Any = None
+    """Of the error that ``in_200`` sends with status 200; status of an ``echo`` of the key."""
+    edit: Callable[[dict[str, Any]], None] | None = None
+    """What ``edited`` does to the body of a good answer."""
 
 
 Plan = Callable[[int, Question], Fault | None]

@@ -39,6 +39,8 @@ class Response:
     headers: dict[str, str] = field(default_factory=dict)
     cut_at: int | None = None
     """Close the connection after so many bytes of the whole response; None: send it all."""
+    drip: float | None = None
+    """Seconds between blanks that come in the place of the body, without end."""
 
     @classmethod
     def of(cls, value: Any, status: int = 200, **headers: str) -> Response:
@@ -117,6 +119,13 @@ class HttpServer:
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         response = await self._handler(Request(method, parts.path, query, headers, body))
         data = _encode(response)
+        if response.drip is not None:
+            writer.write(data[: -len(response.body)])
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(response.drip)
+            return False
         if response.cut_at is not None:
             if response.cut_at:
                 writer.write(data[: response.cut_at])

@@ -192,9 +192,29 @@ class FakeProvider:
                 return error(401, "Incorrect API key provided", code="invalid_api_key"), None
             case "403":
                 return error(403, "Your project may not use this model"), None
+            case "402":
+                return error(402, "Insufficient Balance", code="invalid_request_error"), None
+            case "in_200":
+                inner = {"message": "Provider returned error", "code": fault.code}
+                return Response.of({"error": inner}), None
+            case "echo":
+                said = f"no good: Authorization: Bearer {self.key} was sent"
+                if fault.code == 200:
+                    return Response.of({"error": {"message": said}}), None
+                return error(fault.code, said, code=f"why {self.key}"), None
+            case "page":
+                page = b"<html>Blocked by " + b"the proxy " * 400 + b"</html>"
+                return Response(403, page, {"content-type": "text/html"}), None
             case "cut_before":
                 return Response(cut_at=0), None
-        return self._billed_outcome(question, fault.kind, number)
+        response, usage = self._billed_outcome(question, fault.kind, number)
+        if fault.kind == "edited" and fault.edit is not None:
+            told = json.loads(response.body)
+            fault.edit(told)
+            response.body = json.dumps(told).encode()
+        if fault.kind == "drip":
+            response.drip = 0.02
+        return response, usage
 
     def _billed_outcome(
         self, question: Question, kind: str, number: int
@@ -235,7 +255,8 @@ class FakeProvider:
         question = Question(body)
         number, self.arrivals = self.arrivals, self.arrivals + 1
         fault = (self.plan(number, question) if self.plan else None) or Fault()
-        kind = "" if fault.kind in ("html", "cut_after", "cut_before", "429") else fault.kind
-        response, usage = self._outcome(question, Fault(kind), number)
-        self._note(question, Fault(kind), number, response, usage, batch)
+        if fault.kind in ("html", "cut_after", "cut_before", "429"):
+            fault = Fault()
+        response, usage = self._outcome(question, fault, number)
+        self._note(question, fault, number, response, usage, batch)
         return response.status, json.loads(response.body)

@@ -203,6 +203,44 @@ def test_a_line_that_is_refused_is_an_error_of_its_item(tmp_path: Path) -> None:
     assert "404 model_not_found: The model `gpt-5-mini` does not exist" in str(found[0].reason)
 
 
+@pytest.mark.parametrize("code", [402, 429, 502, None])
+def test_a_line_with_an_error_in_a_200_is_one_of_its_item(tmp_path: Path, code: Any) -> None:
+    # Whatever it was when the batch was worked off, it says nothing about what is sent now.
+    with FakeProvider(plan=always("in_200", code=code)).running() as provider:
+        found = dict(collect_by(provider, tmp_path, 3))
+    assert {reply.status for reply in found.values()} == {"error"}
+    assert "Provider returned error" in str(found[0].reason)
+    assert nothing_left(provider, tmp_path)
+
+
+def test_odd_texts_and_numbers_in_a_batch_do_not_end_it(tmp_path: Path) -> None:
+    def edit(body: dict[str, Any]) -> None:
+        body["model"], body["usage"]["prompt_tokens"] = "m\ud800", float("nan")
+
+    with FakeProvider(plan=always("edited", edit=edit)).running() as provider:
+        budget = Budget(None, PRICE.batch_cost, expected=0.001)
+        found = dict(collect_by(provider, tmp_path, 3, budget=budget))
+    assert {reply.status for reply in found.values()} == {"ok"}
+    assert found[0].model == "m\\ud800"
+    assert budget.spent == pytest.approx(0.003)
+    assert nothing_left(provider, tmp_path)
+
+
+def test_a_key_that_comes_back_in_a_batch_is_in_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-a-key-of-nobody-123456"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with FakeProvider(key=key, plan=always("echo", code=400)).running() as provider:
+        replies = collect_by(provider, tmp_path, 3)
+        _, reply = next(replies)
+        kept = b"".join(path.read_bytes() for path in (tmp_path / FOLDER).iterdir())
+        assert b"no good" in kept
+        assert key.encode() not in kept
+        assert key not in str(reply)
+        list(replies)
+
+
 # ---- the laptop is closed
 
 

@@ -154,10 +154,48 @@ def test_batches_are_left_with_the_provider_and_collected_later(
     # Without --batch they would be paid for twice.
     with pytest.raises(Incomplete, match=r"18 of what 'seer' is to be asked is in batches"):
         read(root)
+    with Study.open(root) as study:
+        assert pipeline.status(study)["requests_in_batches"] == IMAGES
+    assert "18 requests are in batches" in "\n".join(_lines(root))
     provider.batches.polls = 0
     read(root, batch=True)
     assert len(readings(root)) == IMAGES
     assert paid_once(provider)
+
+
+def test_batches_of_other_settings_are_not_forgotten(
+    make: Callable[..., Path], provider: FakeProvider
+) -> None:
+    root = make()
+    with pytest.raises(_LidClosed):
+        read(root, batch=True, progress=_Lid())
+    asked = len(provider.billed())
+    make(', revision = "2"')
+    with Study.open(root, writing=True) as study:
+        (summary,) = pipeline.run(study, ("extract",), Options())
+    assert "18 requests of other settings or pictures are in batches" in summary.note
+    make()
+    read(root, batch=True)
+    assert outstanding(root) == 0
+    assert len(readings(root)) == 2 * IMAGES
+    assert len(provider.billed()) > asked
+
+
+class _LidClosed(KeyboardInterrupt):
+    pass
+
+
+class _Lid(Silent):
+    def note(self, words: str) -> None:
+        if "batch" in words:
+            raise _LidClosed
+
+
+def _lines(root: Path) -> list[str]:
+    from contextbias.cli import status
+
+    with Study.open(root) as study:
+        return status._lines(pipeline.status(study))
 
 
 def test_a_reader_without_batches_says_so(tmp_path: Path) -> None:

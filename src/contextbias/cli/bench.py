@@ -168,10 +168,17 @@ def _propose(
     with journal.locked():
         found = proposed(subject, proposer, judging, for_terminal())
     path = roles.with_name(f"{roles.stem}.review.csv")
-    before = read_review(path) if path.exists() else []
-    new = merged_csv(before, found.candidates) if before else review_csv(found.candidates)
-    write_atomic(path, new.encode())
-    _say(found, path, is_merged=bool(before))
+    before = read_review(path, may_be_empty=True) if path.exists() else []
+    if found.candidates or before:
+        new = merged_csv(before, found.candidates) if before else review_csv(found.candidates)
+        write_atomic(path, new.encode())
+        _say(found, path, is_merged=bool(before))
+    else:
+        said = "; ".join(f"{about}: {why}" for about, why in found.unanswered[:1])
+        raise Incomplete(
+            f"no candidate came of {len(found.unanswered):,} questions ({said or 'no reason'})",
+            "correct the cause, or ask another model",
+        )
     if found.unanswered:
         raise Incomplete(
             f"{len(found.unanswered):,} questions have no usable answer",

@@ -45,6 +45,11 @@ def _lines(state: dict[str, Any]) -> list[str]:
         lines.append(f"            {name} is more than one model: {each}")
     if state["further_readings"]:
         lines.append(f"            {state['further_readings']:,} further readings of a sample")
+    if state["requests_in_batches"]:
+        lines.append(
+            f"            {state['requests_in_batches']:,} requests are in batches; extract "
+            "--batch, with the settings they were sent with, collects them"
+        )
     if state["counted_prompts"]:
         lines.append(f"counts      of {state['counted_prompts']:,} prompts, without images")
     for key, what in (("kept_but_not_used", "images"), ("readings_kept_but_not_used", "readings")):

@@ -219,7 +219,21 @@ def extract(wanted: Wanted, options: Options) -> Done:
     kept = _kept(wanted.unused_readings(images))
     further = len(wanted.repeat_ids(images))
     done += f"; {counted(further, 'further reading')} of a sample" if further else ""
+    done += _in_batches(wanted)
     return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}{kept}")
+
+
+def _in_batches(wanted: Wanted) -> str:
+    """Requests that are paid for and no readings yet; empty for none."""
+    from contextbias.providers.batch_records import outstanding
+
+    count = outstanding(wanted.study.root)
+    if not count:
+        return ""
+    return (
+        f"; {counted(count, 'request')} of other settings or pictures are in batches, which "
+        "--batch collects with those settings"
+    )
 
 
 def _read_again(wanted: Wanted, images: Sequence[ImageRow], options: Options) -> tuple[int, int]:

@@ -233,7 +233,7 @@ def _error(told: Mapping[str, Any], what: str, otherwise: Failure) -> Reply:
     elif isinstance(code, str) and code:
         failure = of_status(_STATUS_OF.get(code, 400), code)
     else:
-        failure = otherwise
+        return Reply(status=ERROR, reason=why, failure=otherwise)
     return Reply(status=ERROR, reason=f"{failure.code}: {why}", failure=failure)
 
 

@@ -189,9 +189,21 @@ def words(error: Exception, redact: Callable[[str], str] = str) -> str:
         redact: Takes the key out of what is said; before it is cut, so that no half of it stays.
     """
     body = getattr(error, "body", None)
-    message = body.get("message") if isinstance(body, Mapping) else None
+    message = body.get("message") if isinstance(body, Mapping) else body
     text = message if isinstance(message, str) else str(error) or type(error).__name__
+    if body is None and (page := _page(error)):
+        text = f"no JSON, but {page!r}"
     return one_line(redact(text))
+
+
+def _page(error: Exception) -> str:
+    """How the text of an error response begins that is no JSON: of a proxy, or a login page."""
+    response = getattr(error, "response", None)
+    try:
+        text = response.text if response is not None else ""
+    except Exception:  # a stream that nobody read
+        return ""
+    return " ".join(str(text)[:_BEGINNING].split())
 
 
 def one_line(text: str) -> str:
@@ -202,6 +214,8 @@ def one_line(text: str) -> str:
 
 _LONGEST_WAIT = 900.0
 # A server that asks to wait for longer than this asks for another day.
+_BEGINNING = 100
+# Letters of a page.
 _NEVER = 1e7
 # Seconds, a third of a year: whoever asks to wait for longer has said nothing.
 _NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}

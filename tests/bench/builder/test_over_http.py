@@ -15,6 +15,8 @@ from tests.bench.builder import answers
 from tests.cli.test_bad_input import CODE, assert_refused, call
 from tests.provider import FakeProvider, Fault, Question
 
+from contextbias.bench.builder.review import COLUMNS
+
 MODEL = "gpt-5-mini"
 SERVER = os.environ.get("CONTEXTBIAS_TEST_SERVER")
 STRUCTURED = os.environ.get("CONTEXTBIAS_TEST_SERVER_STRUCTURED")
@@ -101,6 +103,37 @@ def test_nonsense_from_the_server_is_told(roles: Path) -> None:
     made = build(roles, None, "--review", review, "--out", out, "--reviewer", "A. Person")
     assert_refused(made, "'beekeeper' has 0 places", "Keep 3 or more")
     assert not out.exists()
+
+
+def test_another_model_goes_on_where_the_first_had_nothing_to_say(roles: Path) -> None:
+    review = roles.parent / "roles.review.csv"
+    with FakeProvider(key=None, answer=lambda _: "{}").running() as provider:
+        done = build(roles, provider)
+    assert done.returncode == 3
+    assert "no candidate came of 2 questions (role 'beekeeper': invalid" in done.stderr
+    assert not review.exists()
+    # As an earlier version left it, or a person who deleted every line.
+    review.write_text(",".join(COLUMNS) + "\n")
+    with FakeProvider(key=None, answer=reply).running() as provider:
+        done = build(roles, provider, "--option", "seed=1")
+    assert done.returncode == 0, done.stderr
+    assert "12 contexts recommended" in done.stderr
+    review.write_text(",".join(COLUMNS) + "\n")
+    out = roles.parent / "b.toml"
+    made = build(roles, None, "--review", review, "--out", out, "--reviewer", "A. Person")
+    assert_refused(made, "has no candidate")
+
+
+def test_half_a_surrogate_pair_in_a_proposal_can_be_written(roles: Path) -> None:
+    def odd(asked: Question) -> str:
+        # As JSON has it: the escape of half a pair, inside a text.
+        return json.dumps(reply(asked)).replace("apiary", "apiary \\ud83d")
+
+    with FakeProvider(key=None, answer=odd).running() as provider:
+        done = build(roles, provider)
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 3)
+    assert "\\ud83d" in (roles.parent / "roles.review.csv").read_text()
 
 
 def test_a_bank_with_faults_is_written_and_fails_the_check(

@@ -84,7 +84,7 @@ def study(tmp_path: Path, drawn: Path) -> Callable[..., Path]:
     return make
 
 
-def start(root: Path, *words: str) -> subprocess.Popen[str]:
+def start(root: Path, *words: str, key: str = "test-key") -> subprocess.Popen[str]:
     code = "from contextbias.cli.main import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *(words or ("run",)), str(root)],
@@ -92,13 +92,13 @@ def start(root: Path, *words: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "OPENAI_API_KEY": "test-key"},
+        env={**os.environ, "OPENAI_API_KEY": key},
     )
 
 
-def done(root: Path, *words: str, code: int = 0) -> str:
+def done(root: Path, *words: str, code: int = 0, key: str = "test-key") -> str:
     """Run the program to its end; what it wrote."""
-    process = start(root, *words)
+    process = start(root, *words, key=key)
     out, errors = process.communicate(timeout=200)
     assert process.returncode == code, errors
     return out + errors
@@ -217,6 +217,59 @@ def test_a_study_through_faults_ends_in_a_row_for_every_picture(
         assert used == provider.total("input")
     missing = frame(root, "estimates").filter(estimand="missing", reader="seer")
     assert {"refused", "filtered"} <= set(missing["label"])
+
+
+KEY = "sk-a-key-of-nobody-123456"
+
+
+def odd_label(body: dict[str, Any]) -> None:
+    """A good answer, one of whose open labels is half an emoji."""
+    message = body["choices"][0]["message"]
+    told = json.loads(message["content"])
+    told["objects"]["items"] = ["lamp", "\ud83d"]
+    message["content"] = json.dumps(told)
+
+
+def odd_refusal(body: dict[str, Any]) -> None:
+    body["choices"][0]["message"].update(content=None, refusal=f"no \ud83d, {KEY}\x00")
+
+
+def odd_text(body: dict[str, Any]) -> None:
+    body["choices"][0]["message"]["content"] = f"\ud83d {KEY}"
+
+
+def odd_facts(body: dict[str, Any]) -> None:
+    body["model"], body["usage"]["prompt_tokens"] = {"a": "\ud83d"}, float("inf")
+
+
+def test_whatever_a_service_says_is_kept_and_not_paid_for_again(
+    study: Callable[..., Path], tmp_path: Path
+) -> None:
+    edits = [odd_label, odd_refusal, odd_text, odd_facts]
+
+    def plan(number: int, question: Question) -> Fault | None:
+        # By picture, so that the second turn about it is as odd as the first.
+        return (
+            Fault("edited", edit=edits[int(question.key(), 16) % 4])
+            if question.pictures()
+            else None
+        )
+
+    model = TruthfulModel(tmp_path / "s/images", 128)
+    with FakeProvider(answer=model, plan=plan, key=KEY).running() as provider:
+        root = study(provider)
+        said = done(root, key=KEY)
+        billed = len(provider.billed())
+        found = readings(root)
+        assert {row.status for row in found} == {"ok", "refused", "invalid"}
+        assert len(found) == IMAGES
+        assert any("\\ud83d" in row.record["objects"]["items"] for row in found if row.record)
+        assert any(row.raw["usage"].get("unknown") for row in found)
+        assert "Everything was done already" in done(root, key=KEY)
+        assert len(provider.billed()) == billed
+    kept = said.encode() + repr([opened(row.raw) for row in found]).encode()
+    kept += b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+    assert KEY.encode() not in kept
 
 
 def test_a_pause_says_why_and_goes_on(study: Callable[..., Path], tmp_path: Path) -> None:

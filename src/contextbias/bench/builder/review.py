@@ -70,8 +70,12 @@ def merged_csv(before: Sequence[Reviewed], candidates: Sequence[Candidate]) -> s
     return out.getvalue()
 
 
-def read_review(path: Path) -> list[Reviewed]:
+def read_review(path: Path, *, may_be_empty: bool = False) -> list[Reviewed]:
     """Read a review.
+
+    Args:
+        path: The file.
+        may_be_empty: Whether one without any candidate will do: candidates are to be added to it.
 
     Raises:
         InputError: It cannot be read, lacks a column or has an unknown one, or a value of a line is
@@ -95,7 +99,7 @@ def read_review(path: Path) -> list[Reviewed]:
                 found.append(Reviewed(_candidate(row, where), reader.line_num, row.get("id", "")))
     except csv.Error as error:
         raise InputError(f"{path} line {reader.line_num} is not CSV: {error}") from None
-    if not found:
+    if not found and not may_be_empty:
         raise InputError(f"{path} has no candidate", "propose some first: leave --review out")
     return found
 
