@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from contextbias.stats.labelled import (
     bootstrap_rate,
@@ -120,6 +121,19 @@ def test_the_bootstrap_draws_clusters() -> None:
     found = bootstrap_rate(recall, _parts(sums))
     assert found.point == pytest.approx(9 / 15)
     assert found.low < found.point < found.high
+
+
+def test_few_clusters_have_the_width_of_students_interval() -> None:
+    # Of clusters of one size recall is a mean of shares: 0.3, 0.5, …; half of the clusters are
+    # negatives, which tell nothing of it.
+    hits = np.array([3.0, 5, 4, 6, 5, 4])
+    sums = np.concatenate([np.stack([hits, 10 - hits, 0 * hits], 1), [[0.0, 0, 1]] * 2])
+    found = bootstrap_rate(recall, _parts(sums, 4000))
+    half = stdtrit(5, 0.975) * (hits / 10).std(ddof=1) / 6**0.5
+    assert found.point == pytest.approx(0.45)
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.15)
+    near = bootstrap_rate(recall, _parts(np.array([[9.0, 1, 0], [10, 0, 0], [7, 3, 0]])))
+    assert near.high == 1.0  # and not above
 
 
 def test_no_interval_where_the_bootstrap_says_nothing() -> None:

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 
+from contextbias.stats.resample import expand, expansion
+
 FloatArray = NDArray[np.float64]
 """Array of 64-bit floats."""
 IntArray = NDArray[np.int64]
@@ -133,7 +135,11 @@ def bootstrap_rate(
     *,
     alpha: float = 0.05,
 ) -> Rate:
-    """A statistic of sums, or its mean over parts, with a percentile interval.
+    """A share made of sums, or its mean over parts, with an expanded percentile interval.
+
+    Few clusters resemble one another more than those that were not drawn, so that percentiles are
+    too near; they are stretched (resample.expansion) for as many clusters as can tell, less
+    one for each further part, and cut at 0 and 1.
 
     Args:
         statistic: Such as `f1`.
@@ -157,9 +163,11 @@ def bootstrap_rate(
     values = values[~np.isnan(values)]
     if values.size < _FEWEST_REPLICATES * len(kept[0][1]):
         return Rate(point, np.nan, np.nan)
-    low, high = np.quantile(values, [alpha / 2, 1 - alpha / 2])
     if np.ptp(values) < _SAME:
         return Rate(point, np.nan, np.nan)
+    telling = sum(int(np.sum(~np.isnan(statistic(sums)))) for sums, _ in kept)
+    values = expand(values, expansion(telling - len(kept) + 1, alpha))
+    low, high = np.clip(np.quantile(values, [alpha / 2, 1 - alpha / 2]), 0, 1)
     return Rate(point, float(low), float(high))
 
 
