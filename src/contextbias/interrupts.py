@@ -16,10 +16,11 @@ hurry = threading.Event()
 _holding: list[Interrupts] = []
 
 
-def finish_up() -> None:
-    """Do to whoever holds an `Interrupts` what the first Ctrl-C would do."""
+def finish_up() -> bool:
+    """Do to whoever holds an `Interrupts` what the first Ctrl-C would do; False if nobody does."""
     for each in _holding:
         each.stop()
+    return bool(_holding)
 
 
 class Interrupts:

@@ -156,7 +156,8 @@ def _let_finish(results: Iterator[list[Kept]]) -> None:
 
     Its receipts are left behind, and their rows are taken in by the next run.
     """
-    finish_up()
+    if not finish_up():
+        return
     with suppress(Exception, KeyboardInterrupt):  # the first error is told
         for _ in results:
             pass

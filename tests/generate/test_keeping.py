@@ -212,6 +212,26 @@ def test_a_full_disk_lets_what_is_under_way_come(
     assert all("came, and could not be kept" in str(row.reason) for row in lost)
 
 
+def test_a_stream_that_cannot_be_told_is_left_at_once(
+    painted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Simple(Painter):
+        def generate(self, jobs: Sequence[Job]) -> Iterator[Made]:
+            for job in jobs:
+                self.paid.append(job.image_id)
+                picture = Image.effect_noise((16, 16), 40).convert("RGB")
+                yield Made(image_id=job.image_id, image=picture)
+
+    backend = painted(Simple())
+    FullDisk(monkeypatch, 2, again=False, rows=True)
+    images = task(tmp_path).stream(orders(*"abcdefgh"))
+    found: list[ImageRow] = []
+    with pytest.raises(InputError, match="no space left on device"):
+        found.extend(each.row for part in images for each in part)
+    assert [row.status for row in found] == ["ok", "ok", "error"]
+    assert len(backend.paid) == 3
+
+
 def test_a_store_that_takes_no_more_leaves_receipts(painted, tmp_path: Path) -> None:
     backend = painted(Painter())
     stored: list[Any] = []

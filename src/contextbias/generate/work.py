@@ -160,7 +160,8 @@ class GenerateTask:
                     # A full disk: what is under way may be paid for, so it is waited for.
                     unkept.append(found)
                     fault = fault or error
-                    finish_up()
+                    if not finish_up():
+                        break  # a backend that would go on to the end
                     continue
                 yield [kept]
         except KeyboardInterrupt:

@@ -12,6 +12,7 @@ import pytest
 
 from contextbias.errors import ConfigError, Incomplete, MissingPart
 from contextbias.generate.diffusers.hub import Source, identity
+from contextbias.interrupts import hurry
 
 
 @pytest.fixture
@@ -37,13 +38,25 @@ def no_weights(copy: Path) -> None:
         path.unlink()
 
 
+def no_configuration(copy: Path) -> None:
+    (copy / "unet" / "config.json").write_text("[1, 2]")
+
+
 @pytest.mark.parametrize(
-    "spoil", [truncate, index("unet", 5), index("vae", ["diffusers", "NoSuch"]), no_weights]
+    "spoil",
+    [
+        truncate,
+        no_configuration,
+        index("unet", 5),
+        index("vae", ["diffusers", "NoSuch"]),
+        no_weights,
+    ],
 )
 def test_files_that_make_no_model_are_told_once(spoil, copy, generator, job) -> None:
     spoil(copy)
-    with pytest.raises(MissingPart, match="cannot be loaded"):
+    with pytest.raises(MissingPart, match="cannot be loaded") as told:
         list(generator("sdxl", model=str(copy)).generate([job(0), job(1)]))
+    assert "huggingface.co" not in str(told.value)
 
 
 def test_a_profile_of_another_pipeline_is_refused_before_any_weights(
@@ -91,3 +104,18 @@ def test_a_folder_is_told_by_its_weights_and_not_by_what_lies_beside_them(copy: 
     data[-1] ^= 1
     weights.write_bytes(bytes(data))
     assert identity(source, copy)["revision"] != before
+
+
+def test_a_worker_in_a_hurry_ends_after_the_batch_it_is_at(generator, job) -> None:
+    ours = generator("sdxl", batch=2)
+    pictures = ours.drawing.made([job(seed) for seed in range(6)])
+    first = next(pictures)
+    hurry.set()
+    try:
+        rest = list(pictures)
+    finally:
+        hurry.clear()
+    assert [each.provenance["batch"] for each in (first, *rest)] == [
+        {"size": 2, "index": 0},
+        {"size": 2, "index": 1},
+    ]

@@ -164,8 +164,12 @@ def _told(options: DiffusersOptions, folder: Path) -> Iterator[None]:
     except Exception as error:  # whatever it is: without a model there is nothing to go on with
         if isinstance(error, RuntimeError) and "out of memory" in str(error).lower():
             raise MemoryError(str(error)) from None
+        said = f"{type(error).__name__}: {error}"
+        if "huggingface.co" in said:
+            # What the library says of any file in a folder that it cannot make sense of.
+            said = "a file is missing, or is not what it should be"
         raise MissingPart(
-            f"the pipeline in {folder} cannot be loaded ({type(error).__name__}: {error})",
+            f"the pipeline in {folder} cannot be loaded ({said})",
             "fetch or save it anew",
         ) from None
 
