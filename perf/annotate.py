@@ -76,10 +76,11 @@ class Person:
             found = DATA.search(page.text)
             assert found is not None
             data = json.loads(found[1])
+            where = f"/picture/{data['position']}"
             await asyncio.gather(
                 *(
-                    self.ask("picture", "GET", f"/picture/{data['position']}/{place}/small")
-                    for place in range(data["pictures"])
+                    self.ask("picture", "GET", f"{where}/{place}/small?i={seal}")
+                    for place, seal in enumerate(data["seals"])
                 )
             )
             for question in data["questions"]:

@@ -146,7 +146,8 @@ class AnswerRow:
     key: str
     """Made by the page for this answer; the same answer sent twice is stored once."""
     created_at: str
-    """UTC, ISO 8601: when it was stored."""
+    """UTC, ISO 8601: when it was given, by the clock of the server. An answer that waited on a device
+    was stored later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +206,7 @@ class LabelRow:
     seconds: float
     """Time on the question, of the latest answer."""
     created_at: str
-    """When the latest answer was stored."""
+    """When the latest answer was given."""
     probability: float | None
     """As in `AnnotationItemRow`."""
     weight: float | None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -111,6 +113,13 @@ def answer_all(study: Answering, name: str, seconds: float = 5.0) -> int:
             )
             number += 1
     return number
+
+
+def item_data(page: str) -> dict[str, Any]:
+    """What the script of an item's page is given."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert found is not None
+    return dict(json.loads(found[1]))
 
 
 @contextmanager

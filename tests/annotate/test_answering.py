@@ -64,6 +64,41 @@ def test_an_answer_that_is_sent_twice_is_stored_once(folder: Path) -> None:
         assert len(study.book.audit_trail()) == 2
 
 
+def test_the_answer_that_was_given_last_counts_not_the_one_that_came_last(folder: Path) -> None:
+    """A laptop without a network answers first, a phone second; the laptop is back third."""
+    tokens(folder)
+    with answering(folder) as study:
+        study.agree("a1")
+        place = study.tasks("a1")[1].assignment.position
+        study.submit("a1", given(place, "mood", labels=("tense",), key="phone"))
+        laptop = given(place, "mood", key="laptop", age=60.0)
+        waited = study.submit("a1", laptop)
+        assert (waited.labels, waited.version) == (("calm",), 2)
+        (latest,) = study.book.answers("a1")
+        assert (latest.labels, latest.key) == (("tense",), "phone")
+        assert [row.labels for row in study.book.audit_trail()] == [
+            ("tense",), ("calm",), ("tense",),
+        ]  # fmt: skip
+        # Sent again, and then one that was given between the two: nothing changes hands.
+        assert study.submit("a1", laptop) == waited
+        study.submit("a1", given(place, "mood", labels=("joyful",), key="tablet", age=30.0))
+        assert study.book.answers("a1")[0].key == "phone"
+        # Whoever has seen the latest one and answers, counts, however long it waited.
+        seen = study.book.answers("a1")[0].version
+        study.submit("a1", given(place, "mood", key="late", based_on=seen, age=1e12))
+        assert study.book.answers("a1")[0].key == "late"
+
+
+def test_two_that_waited_and_come_in_the_wrong_order(folder: Path) -> None:
+    tokens(folder)
+    with answering(folder) as study:
+        study.agree("a1")
+        place = study.tasks("a1")[1].assignment.position
+        study.submit("a1", given(place, "mood", labels=("tense",), key="later", age=100.0))
+        study.submit("a1", given(place, "mood", key="earlier", age=200.0))
+        assert study.book.answers("a1")[0].key == "later"
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.annotate.made import answering, served, tokens
+from tests.annotate.made import answering, item_data, served, tokens
 
 from contextbias.cli.main import main
 from contextbias.people import Annotations
@@ -70,6 +70,19 @@ def test_a_whole_study_of_simulated_people(
     code, _, err = call(capsys, "remove", folder, "simulated-1", "--yes")
     assert code == 2
     assert "no annotator" in err
+
+
+def test_who_gets_nothing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = call(capsys, "invite", folder, "--annotators", "2")
+    assert "no items are left" not in err
+    _, _, err = call(capsys, "invite", folder, "--names", "a-name-of-many-letters")
+    assert "a-name-of-many-letters: no items are left for this annotator" in err
+    assert "its 2 annotators" in err
+    _, out, err = call(capsys, "simulate", folder, "--annotators", "1")
+    assert "simulated-1: 0 new answers" in out
+    assert "simulated-1: no items are left" in err
+    _, out, _ = call(capsys, "progress", folder)
+    assert "a-name-of-many-letters  0 of 0" in out
 
 
 def test_links_by_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +155,7 @@ def test_a_server_that_is_killed_has_lost_nothing(folder: Path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     with served(folder) as (_, url, admin), client_of(url, token) as client:
-        assert client.get("/item/1/answers").json()["mood"]["version"] == 5
+        assert item_data(client.get("/item/1").text)["answers"]["mood"]["version"] == 5
         # One writer at a time, and the administrator's link is a new one.
         with httpx.Client(base_url=url) as other:
             assert other.get(httpx.URL(admin).path).status_code == 303

@@ -12,6 +12,8 @@ import pytest
 from PIL import Image
 from tests.annotate.made import answering, given, tokens
 
+from contextbias.annotate.administration import overview
+from contextbias.annotate.answering import LONGEST_SECONDS
 from contextbias.annotate.exchange import (
     from_label_studio,
     label_studio_config,
@@ -19,6 +21,7 @@ from contextbias.annotate.exchange import (
     to_label_studio,
     write_pictures,
 )
+from contextbias.annotate.questions import question
 from contextbias.annotation_tables import IMAGE, SET, AnswerRow, LabelRow
 from contextbias.errors import InputError
 from contextbias.people import Annotations
@@ -98,7 +101,14 @@ def test_what_label_studio_itself_writes(answered: tuple[Path, Path]) -> None:
         ("{}", "no list of tasks"),
         ('[{"data": {"item": "nowhere"}}]', "'nowhere', which is not in this study"),
         ('[{"data": 3}]', "not in this study"),
-        ('[{"data": {"item": "ITEM"}, "annotations": [{"result": ["x"]}]}]', "as Label Studio"),
+        ('[{"data": {"item": ["ITEM"]}}]', "not in this study"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 200_000, "nested too deeply"),
+        ("[" + "9" * 5000 + "]", "not JSON"),
+        ("[null]", "no list of tasks"),
+        ('[{"data": {"item": "ITEM"}, "annotations": 5}]', "as Label Studio"),
+        ('[{"data": {"item": "ITEM"}, "annotations": {"a": 1}}]', "as Label Studio"),
+        ('[{"data": {"item": "ITEM"}, "annotations": [5]}]', "as Label Studio"),
     ],
 )
 def test_what_is_no_such_export(answered: tuple[Path, Path], text: str, says: str) -> None:
@@ -106,6 +116,82 @@ def test_what_is_no_such_export(answered: tuple[Path, Path], text: str, says: st
         sent = text.replace("ITEM", min(study.items))
         with pytest.raises(InputError, match=says):
             from_label_studio(study, sent, "export.json")
+
+
+# One annotation that would be taken in, and what is wrong with each of its parts.
+NAN, INFINITE = float("nan"), float("inf")
+WRONG = {
+    "repeat": ["x", [1], -1, 2, 1.5, INFINITE, True, {"a": 1}],
+    "completed_by": [
+        None,
+        "",
+        {},
+        [7],
+        True,
+        {"email": ""},
+        {"email": "@annotator.invalid"},
+        {"email": "a b|=x\n@annotator.invalid"},
+        {"email": "x" * 41 + "@annotator.invalid"},
+    ],
+    "lead_time": [NAN, INFINITE, -INFINITE, -5, "3", [3], True, 10**400],
+    "result": ["abc", {"a": 1}, 5, ["x"], [[]], [{"value": 3, "from_name": "mood"}]],
+    "number": [2.9, NAN, INFINITE, None, "3", [3], True, -1, 5, 10**400],
+}
+
+
+def annotated(item: str, **changes: Any) -> str:
+    number = changes.pop("number", 3)
+    result = [
+        {"from_name": "mood", "type": "choices", "value": {"choices": ["calm"]}},
+        {"from_name": "mood__count", "type": "number", "value": {"number": number}},
+    ]
+    annotation = {"id": 1, "completed_by": 10, "lead_time": 30.0, "result": result} | changes
+    return json.dumps([{"data": {"item": item}, "annotations": [annotation]}])
+
+
+@pytest.mark.parametrize("part", WRONG)
+def test_a_wrong_part_is_refused_and_nothing_is_taken_in(
+    answered: tuple[Path, Path], part: str
+) -> None:
+    with answering(answered[1]) as study:
+        item = next(i.item for i in study.items.values() if i.kind == SET)
+        for value in WRONG[part]:
+            with pytest.raises(InputError) as refused:
+                from_label_studio(study, annotated(item, **{part: value}), "export.json")
+            assert "export.json" in str(refused.value), value
+        assert study.book.audit_trail() == []
+        assert set(study.annotators) == {"someone"}
+        assert from_label_studio(study, annotated(item, number=3.0), "x") == {"ls-10": 1}
+        overview(study)
+
+
+def test_a_time_is_cut_as_everywhere(answered: tuple[Path, Path]) -> None:
+    with answering(answered[1]) as study:
+        item = next(i.item for i in study.items.values() if i.kind == SET)
+        from_label_studio(study, annotated(item, lead_time=1e12), "x")
+        from_label_studio(study, annotated(item, completed_by=11, lead_time=None), "x")
+        assert [row.seconds for row in study.book.audit_trail()] == [LONGEST_SECONDS, 0.0]
+        people = {line.row.annotator: line.quality.median_seconds for line in overview(study).lines}
+        assert people == {"ls-10": LONGEST_SECONDS, "ls-11": None, "someone": None}
+
+
+def test_a_typed_reason_is_no_label_on_any_way_in(answered: tuple[Path, Path]) -> None:
+    """Else what goes out to Label Studio as a word would come back as a reason."""
+    _, bare = answered
+    with answering(bare) as study:
+        item = next(i.item for i in study.items.values() if i.kind == SET)
+        for word in ("unknown", "Unknown", "no_person", "No person!", " not-applicable", "none"):
+            fault = question("items", SET).fault((word,), None)
+            assert fault is not None, word
+            parts = [
+                {"from_name": "items", "type": "textarea", "value": {"text": [word]}},
+                {"from_name": "items__count", "type": "number", "value": {"number": 2}},
+            ]
+            if word != "unknown":  # as a whole word it is the reason, as Label Studio writes it
+                with pytest.raises(InputError, match="choose it from the list"):
+                    from_label_studio(study, annotated(item, result=parts), "x")
+        for word in ("unknown person", "nobody's hat", "a none such"):
+            assert question("items", SET).fault((word,), None) is None
 
 
 def test_two_annotations_of_one_person_are_two_versions(answered: tuple[Path, Path]) -> None:

@@ -37,6 +37,8 @@ from contextbias.people.annotations import now
 _PACE_KNOWN = 20
 # Answers after which the time that is left is told from an annotator's own.
 
+_YEAR = 365 * 24 * 3600.0
+
 LONGEST_SECONDS = 3600.0
 """Longer times on a question are cut to this: the page was left open."""
 
@@ -76,6 +78,8 @@ class Given:
     """Version that was seen."""
     key: str
     """One for each answer that is given, however often it is sent."""
+    age: float = 0.0
+    """Seconds since it was given; more than a moment when it waited for the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +220,9 @@ class Answering:
     def submit(self, annotator: str, given: Given) -> AnswerRow:
         """Store one answer; it is committed when this returns.
 
+        Of answers that did not know of each other the one that was given last counts, not the one
+        that came last: one may have waited on a device without a network.
+
         Raises:
             InvalidAnswer: It is no answer to a question that this annotator is asked.
         """
@@ -246,7 +253,7 @@ class Answering:
             seconds=round(min(max(given.seconds, 0.0), LONGEST_SECONDS), 3),
             based_on=given.based_on,
             key=given.key,
-            created_at=now(),
+            created_at=now(ago=min(max(given.age, 0.0), _YEAR)),
         )
 
     def feedback(self, task: Task, answer: AnswerRow) -> dict[str, Any] | None:
@@ -278,5 +285,9 @@ def _check_count(given: Given, task: Task) -> None:
 
 
 def _tidy(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels without doubles and outer spaces; what is typed is else kept as it is."""
-    return tuple(dict.fromkeys(" ".join(label.split()) for label in labels))
+    """Labels without doubles (whatever their case) and outer spaces; else as they were typed."""
+    found: dict[str, str] = {}
+    for label in labels:
+        word = " ".join(label.split())
+        found.setdefault(word.casefold(), word)
+    return tuple(found.values())

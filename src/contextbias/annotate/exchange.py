@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from contextbias.annotate.answering import Answering, Given
-from contextbias.annotate.invitation import IMPORTED
+from contextbias.annotate.answering import LONGEST_SECONDS, Answering, Given
+from contextbias.annotate.invitation import IMPORTED, is_pseudonym
 from contextbias.annotate.pictures import SIZES, FindPicture, encoded
 from contextbias.annotate.questions import Question, question
 from contextbias.annotation_tables import (
@@ -211,38 +212,72 @@ _Entry = tuple[str, str, int, dict[str, Any]]
 
 def _tasks(text: str, where: str) -> list[Any]:
     try:
-        tasks = json.loads(text)
+        tasks = json.loads(text, parse_constant=_refused)
     except ValueError as error:
         raise InputError(f"{where} is not JSON: {error}", "export as JSON, not as CSV") from None
+    except RecursionError:
+        raise InputError(f"{where} is nested too deeply", "export the project as JSON") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise InputError(f"{where} is no list of tasks", "export the project as JSON")
     return tasks
 
 
+def _refused(constant: str) -> None:
+    """``NaN`` and its like, which Python's own JSON takes for numbers."""
+    raise ValueError(f"{constant} is no number")
+
+
 def _entries(answering: Answering, task: Mapping[str, Any], where: str) -> list[_Entry]:
     data = task.get("data")
     item = data.get("item") if isinstance(data, dict) else None
-    if item not in answering.items:
+    if not isinstance(item, str) or item not in answering.items:
         raise InputError(
             f"{where}: a task has the item {item!r}, which is not in this study",
             "import tasks that `annotate export --to label-studio` made",
         )
+    annotations = task.get("annotations") or []
+    if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations):
+        raise _not_theirs(item, where)
     found: list[_Entry] = []
-    for annotation in task.get("annotations") or []:
-        if isinstance(annotation, dict) and not annotation.get("was_cancelled"):
-            name = _who(annotation.get("completed_by"))
-            repeat = annotation.get("repeat") or 0
-            found.append((name, str(item), int(repeat), annotation))
+    for annotation in annotations:
+        if annotation.get("was_cancelled"):
+            continue
+        repeat = annotation.get("repeat") or 0
+        if type(repeat) is not int or repeat not in (0, 1):
+            raise InputError(
+                f"{where}: an annotation of {item} has the repeat {repeat!r:.40}",
+                "leave it out, or write 0, or 1 for the second time",
+            )
+        found.append((_who(annotation.get("completed_by"), item, where), item, repeat, annotation))
     return found
 
 
-def _who(completed_by: Any) -> str:
+def _not_theirs(item: str, where: str) -> InputError:
+    return InputError(
+        f"{where}: an annotation of {item} is not as Label Studio writes them",
+        "export the project as JSON (not JSON-MIN)",
+    )
+
+
+def _who(completed_by: Any, item: str, where: str) -> str:
+    """The pseudonym of who made an annotation: of a user's number, or of an address."""
+    email = ""
     if isinstance(completed_by, dict):
         email = str(completed_by.get("email") or "")
-        if email.endswith(f"@{_DOMAIN}"):
-            return email.partition("@")[0]
-        completed_by = completed_by.get("id", email or "unknown")
-    return "ls-" + (re.sub(r"[^\w.-]+", "-", str(completed_by))[:30] or "unknown")
+        completed_by = completed_by.get("id") or email
+    if email.endswith(f"@{_DOMAIN}"):
+        name = email.partition("@")[0]
+    elif type(completed_by) in (int, str) and completed_by != "":
+        name = "ls-" + re.sub(r"[^\w.-]+", "-", str(completed_by)[:200], flags=re.ASCII)[:30]
+    else:
+        name = ""
+    if not is_pseudonym(name):
+        raise InputError(
+            f"{where}: an annotation of {item} does not say who made it "
+            f"(completed_by: {email or completed_by!r:.60})",
+            "export with users: a number, or an object with id or email",
+        )
+    return name
 
 
 def _check_names(answering: Answering, names: Sequence[str], where: str) -> None:
@@ -297,12 +332,9 @@ def _rows(answering: Answering, found: Sequence[_Entry], where: str) -> list[Ans
         item, annotation = entry[1], entry[3]
         try:
             answers = _answers(annotation.get("result") or [], answering.items[item].kind)
-            share = float(annotation.get("lead_time") or 0) / max(len(answers), 1)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise InputError(
-                f"{where}: an annotation of {item} is not as Label Studio writes them",
-                "export the project as JSON (not JSON-MIN)",
-            ) from None
+            share = min(_lead_time(annotation) / max(len(answers), 1), LONGEST_SECONDS)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+            raise _not_theirs(item, where) from None
         for dimension, (labels, reason, count) in answers.items():
             given = Given(0, dimension, labels, reason, count, share, 0, "")
             fault = _fault(answering, given, item)
@@ -313,16 +345,33 @@ def _rows(answering: Answering, found: Sequence[_Entry], where: str) -> list[Ans
     return rows
 
 
+def _lead_time(annotation: Mapping[str, Any]) -> float:
+    """Seconds of an annotation; 0 where they are not known."""
+    seconds = annotation.get("lead_time") or 0
+    if type(seconds) not in (int, float) or not 0 <= float(seconds) < math.inf:
+        raise ValueError("lead_time is no time")
+    return float(seconds)
+
+
+def _whole(number: Any) -> int:
+    """A count, which Label Studio may write as 3 or 3.0."""
+    if type(number) not in (int, float) or number != int(number):
+        raise ValueError("a count is a whole number")
+    return int(number)
+
+
 def _answers(
     result: Sequence[Any], kind: str
 ) -> dict[str, tuple[tuple[str, ...], str | None, int | None]]:
     labels: dict[str, list[str]] = defaultdict(list)
     counts: dict[str, int] = {}
+    if not isinstance(result, list):
+        raise TypeError("result is a list")
     for part in result:
         value = part.get("value") or {}
         name = str(part.get("from_name"))
         if name.endswith(_COUNT):
-            counts[name.removesuffix(_COUNT)] = int(value["number"])
+            counts[name.removesuffix(_COUNT)] = _whole(value["number"])
         else:
             words = value.get("choices") or value.get("text") or []
             words = [words] if isinstance(words, str) else words

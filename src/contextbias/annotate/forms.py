@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -20,13 +21,24 @@ async def form_of(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
+def whole_number(text: str) -> int | None:
+    """A number from an address or a form, 0 to 999,999,999; None for anything else.
+
+    `int` alone takes other digits than these, and refuses thousands of them with an error.
+    """
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else None
+
+
 def given_of(sent: Any) -> tuple[Given, tuple[str, str]]:
     """The answer in what the page sent, and of which study and annotator it says it is.
 
     Raises:
         KeyError: A field is missing.
         TypeError: A field is of another type.
+        OverflowError: A number is larger than numbers are here.
     """
+    if not isinstance(sent, dict):
+        raise TypeError("an answer is an object")
     labels, reason, count = sent["labels"], sent["reason"], sent["count"]
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise TypeError("labels is no list of texts")
@@ -39,17 +51,20 @@ def given_of(sent: Any) -> tuple[Given, tuple[str, str]]:
         raise TypeError("a text is missing")
     if sent["dimension"] not in DIMENSIONS:
         raise InvalidAnswer("there is no such question")
-    if not math.isfinite(sent["seconds"]):
-        raise TypeError("seconds is no number")
+    seconds, age = sent["seconds"], sent.get("age", 0)
+    for number in (seconds, age):
+        if type(number) not in (int, float) or not math.isfinite(number):
+            raise TypeError("seconds and age are numbers")
     given = Given(
         position=sent["position"],
         dimension=sent["dimension"],
         labels=tuple(labels),
         missing_reason=reason,
         count=count,
-        seconds=float(sent["seconds"]),
+        seconds=float(seconds),
         based_on=sent["based_on"],
         key=sent["key"],
+        age=float(age),
     )
     return given, (sent["study"], sent["annotator"])
 

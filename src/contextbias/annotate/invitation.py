@@ -131,6 +131,20 @@ def invite(book: Annotations, names: Sequence[str] | int, *, kind: str = PERSON)
     return invited
 
 
+def nothing_for(book: Annotations, names: Sequence[str]) -> str:
+    """Say who of `names` was given no items, and why; empty where all were."""
+    plan = book.plan()
+    idle = [name for name in names if not book.assignments(name)]
+    if plan is None or not idle:
+        return ""
+    number = section_of(plan).annotators_per_item
+    return (
+        f"{', '.join(idle)}: no items are left for {'them' if len(idle) > 1 else 'this annotator'};"
+        f" each item has its {number} annotators (annotate.annotators_per_item). Items come free "
+        "when somebody is removed or a link is revoked"
+    )
+
+
 def assign_rest(book: Annotations) -> int:
     """Give what lacks people to those who can still answer; returns how many are new."""
     plan = book.plan()
@@ -258,10 +272,15 @@ def _new_names(book: Annotations, number: int, known: set[str]) -> list[str]:
     ]
 
 
+def is_pseudonym(name: str) -> bool:
+    """Whether a name can stand in tables and addresses."""
+    return 0 < len(name) <= 40 and all(c.isalnum() or c in "-_." for c in name)
+
+
 def _check_name(name: str, known: set[str]) -> None:
     if name in known:
         raise InputError(f"there is an annotator {name!r} already", "take another name")
-    if not (0 < len(name) <= 40 and all(c.isalnum() or c in "-_." for c in name)):
+    if not is_pseudonym(name):
         raise InputError(
             f"{name!r} is no pseudonym", "take up to 40 letters, digits, hyphens and dots"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
@@ -58,6 +59,8 @@ class Question:
     """Labels, unless the question is open, then reasons of missing."""
     suggestions: tuple[str, ...]
     """Words offered while typing."""
+    reserved: tuple[str, ...] = ()
+    """What is no phrase, since it is a reason, in small letters without signs."""
 
     def as_json(self) -> dict[str, Any]:
         """Everything that the page needs."""
@@ -74,6 +77,9 @@ class Question:
             return "one answer is asked for"
         if self.is_open:
             wrong = [word for word in labels if not _is_phrase(word)]
+            named = [word for word in labels if _plain(word) in self.reserved]
+            if named:
+                return f"{named[0][:LONGEST]!r} is typed; choose it from the list instead"
         else:
             known = {choice.value for choice in self.choices if not choice.is_reason}
             wrong = [word for word in labels if word not in known]
@@ -83,6 +89,21 @@ class Question:
 def _is_phrase(word: str) -> bool:
     """Whether what was typed can be an answer; a bar divides several labels in exported tables."""
     return len(word.strip()) > 0 and len(word) <= LONGEST and word.isprintable() and "|" not in word
+
+
+def _plain(word: str) -> str:
+    """A word in small letters, its letters and digits alone: ``No_Person!`` is ``no person``."""
+    return " ".join(re.sub(r"[\W_]+", " ", word.lower()).split())
+
+
+@cache
+def _reserved() -> tuple[str, ...]:
+    """Names and texts of all reasons, whichever questions have them, and their short forms."""
+    found = {"not visible", "nobody", "nothing", "none"}
+    for dim in DIMENSIONS.values():
+        for choice in _reasons(dim):
+            found |= {_plain(choice.value), _plain(choice.text)}
+    return tuple(sorted(found))
 
 
 def asked(leave_out: Collection[str]) -> tuple[str, ...]:
@@ -104,6 +125,7 @@ def question(dimension: str, kind: str) -> Question:
         several=dim.kind == "many" and kind != SET,
         choices=_labels(dim) + _reasons(dim),
         suggestions=tuple(sorted(table["suggestions"].get(dimension, ()))),
+        reserved=_reserved() if dim.is_open else (),
     )
 
 

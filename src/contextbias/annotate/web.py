@@ -29,17 +29,35 @@ from starlette.responses import (
 from starlette.routing import Route
 
 from contextbias.annotate.administration import overview_of
-from contextbias.annotate.answering import Answering, InvalidAnswer, Task
-from contextbias.annotate.forms import form_of, given_of, script_data
+from contextbias.annotate.answering import Answering, Task
+from contextbias.annotate.forms import form_of, given_of, script_data, whole_number
 from contextbias.annotate.gate import Gate
-from contextbias.annotate.invitation import Invited, invite, new_link, revoke, token_hash
+from contextbias.annotate.invitation import (
+    Invited,
+    invite,
+    new_link,
+    nothing_for,
+    revoke,
+    token_hash,
+)
 from contextbias.annotate.pictures import SIZES, FindPicture, Pictures
 from contextbias.annotate.questions import question, words
+from contextbias.annotation_tables import AnswerRow
 from contextbias.errors import ContextBiasError, InputError
+from contextbias.ids import content_hash
 from contextbias.schema import dimensions_of
 
 _YEAR = 365 * 24 * 3600
-_STATIC = {"answer.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
+_STATIC = {
+    "answer.js": "text/javascript",
+    "waiting.js": "text/javascript",
+    "home.js": "text/javascript",
+    "left.js": "text/javascript",
+    "page.css": "text/css",
+    "icon.svg": "image/svg+xml",
+}
+_MOST_NOTES = 20
+# What the administrator did and has not yet been shown; older ones are dropped.
 _COHORTS = {
     "scene": "The scene",
     "camera": "The camera",
@@ -71,6 +89,7 @@ class Site:
         self.admin_token = secrets.token_urlsafe(24)
         self._admin_hash = token_hash(self.admin_token)
         self._pictures = Pictures(find)
+        self._notes: dict[str, tuple[str, list[Invited]]] = {}
         # Cookies know no ports, and browsers keep what waits for a server: two studies that are
         # served under one name must not take each other's.
         self._study = answering.plan.plan
@@ -86,7 +105,7 @@ class Site:
         )
         self.app = Starlette(
             routes=self._routes(),
-            middleware=[Middleware(Gate, hosts=hosts)],
+            middleware=[Middleware(Gate, hosts=hosts, public_url=public_url)],
             exception_handlers={
                 HTTPException: self._refused,
                 ContextBiasError: self._refused_by_us,
@@ -99,10 +118,11 @@ class Site:
             ("/a/{token}", self.enter),
             ("/guidelines", self.guidelines),
             ("/next", self.next_item),
-            ("/item/{position:int}", self.item),
-            ("/item/{position:int}/answers", self.item_answers),
-            ("/picture/{position:int}/{place:int}/{size}", self.picture),
+            ("/item/{position}", self.item),
+            ("/item/{position}/answers", self.item_answers),
+            ("/picture/{position}/{place}/{size}", self.picture),
             ("/admin", self.admin),
+            ("/admin/do", self.back_to_admin),
             ("/admin/{token}", self.enter_admin),
             ("/static/{name}", self.static),
             ("/health", self.health),
@@ -110,6 +130,7 @@ class Site:
         post = [
             ("/consent", self.consent),
             ("/answers", self.answer),
+            ("/out", self.sign_out),
             ("/leave", self.leave),
             ("/admin/do", self.administer),
         ]
@@ -166,7 +187,9 @@ class Site:
             paragraphs = [part.strip() for part in text.split("\n\n") if part.strip()]
             return self._page("consent.html.j2", name, progress=progress, paragraphs=paragraphs)
         training = sum(t.item.purpose == "training" for t in self.answering.tasks(name))
-        return self._page("home.html.j2", name, progress=progress, training=training)
+        return self._page(
+            "home.html.j2", name, progress=progress, training=training, study=self._study
+        )
 
     async def consent(self, request: Request) -> Response:
         """The text was agreed to."""
@@ -194,8 +217,8 @@ class Site:
     async def next_item(self, request: Request) -> Response:
         """On to the next item with an open question."""
         name = self._annotator(request)
-        after = request.query_params.get("after", "-1")
-        position = self.answering.next_position(name, int(after) if after.isdigit() else -1)
+        after = whole_number(request.query_params.get("after", ""))
+        position = self.answering.next_position(name, -1 if after is None else after)
         if position is None:
             return RedirectResponse("/", 303)
         return RedirectResponse(f"/item/{position}", 303)
@@ -216,6 +239,8 @@ class Site:
             "kind": task.item.kind,
             "training": task.item.purpose == "training",
             "pictures": len(task.item.image_ids),
+            "seal": self._seal(task),
+            "seals": (seals := [self._seal(task, place) for place in range(len(task.images))]),
             "questions": asked,
             "answers": self._answers(name, task),
             "before": tasks[place - 1].assignment.position if place else None,
@@ -228,25 +253,36 @@ class Site:
             number=place + 1,
             numbers=len(tasks),
             number_of_questions=len(asked),
+            seals=seals,
             data=script_data(data),
         )
 
     async def item_answers(self, request: Request) -> Response:
         """The newest answers about an item, for a window that was away."""
         name = self._annotator(request)
-        return JSONResponse(self._answers(name, self._task(request, name)))
+        task = self._task(request, name)
+        if request.query_params.get("i") != self._seal(task):
+            # Another link was opened in this browser: the window shows another annotator's item.
+            return JSONResponse({"error": "other_annotator"}, 409)
+        return JSONResponse(self._answers(name, task))
 
     async def picture(self, request: Request) -> Response:
-        """One picture of an item of this annotator; others cannot be asked for."""
+        """One picture of an item of this annotator; others cannot be asked for.
+
+        The address holds a seal of study, annotator, item and picture. Browsers keep pictures by
+        their address: without it, the next person at the same browser would be shown these.
+        """
         name = self._annotator(request)
         task = self._task(request, name)
-        place, size = request.path_params["place"], request.path_params["size"]
-        if not (0 <= place < len(task.images)) or size not in SIZES:
+        place, size = whole_number(request.path_params["place"]), request.path_params["size"]
+        if place is None or place >= len(task.images) or size not in SIZES:
             raise HTTPException(404, "There is no such picture.")
+        if request.query_params.get("i") != self._seal(task, place):
+            raise HTTPException(404, "This address is of another item.")
         data = await run_in_threadpool(self._pictures.get, task.images[place], size)
         if data is None:
             raise HTTPException(404, "The picture cannot be read.")
-        keep = {"cache-control": "private, max-age=86400"}
+        keep = {"cache-control": "private, max-age=3600"}
         return Response(data, media_type="image/webp", headers=keep)
 
     async def answer(self, request: Request) -> Response:
@@ -259,36 +295,62 @@ class Site:
                 return JSONResponse({"error": "other_annotator"}, 409)
             task = self.answering.task(name, given.position)
             stored = self.answering.submit(name, given)
-        except (InvalidAnswer, KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             return JSONResponse({"error": str(error)[:200]}, 422)
+        except RecursionError:
+            return JSONResponse({"error": "it is nested too deeply"}, 422)
         assert task is not None  # `submit` has refused what has no task
+        counts = self.answering.answers(name, task)[given.dimension]
         return JSONResponse(
             {
-                "version": stored.version,
+                "version": counts.version,
                 "conflict": stored.based_on != stored.version - 1,
                 "feedback": self.answering.feedback(task, stored),
+                # The answer of another window or device that was given later, and so counts.
+                "instead": None if counts.key == stored.key else self._answer(task, counts),
             }
         )
 
+    async def sign_out(self, request: Request) -> Response:
+        """Forget in this browser who answers here; the link opens it again."""
+        self._annotator(request)
+        response = self._page("out.html.j2", None)
+        response.delete_cookie(self.cookie)
+        response.headers["clear-site-data"] = '"cache"'
+        return response
+
     async def leave(self, request: Request) -> Response:
-        """The annotator wants to be removed, with all answers."""
+        """The annotator wants to be removed, with all answers.
+
+        The page that says so deletes what the browser keeps of this annotator. The header alone
+        would take what waits there of others, and works over https only.
+        """
         name = self._annotator(request)
         if (await form_of(request)).get("sure") != "yes":
             raise HTTPException(400, "Tick the box to confirm; nothing was removed.")
         number = self.answering.remove(name)
-        response = self._page("left.html.j2", None, number=number)
+        response = self._page("left.html.j2", None, number=number, gone=f"{self._study}:{name}")
         response.delete_cookie(self.cookie)
+        response.headers["clear-site-data"] = '"cache"'
         return response
 
     # ---- the administrator's page
 
     async def admin(self, request: Request) -> Response:
-        """Progress and quality."""
+        """Progress and quality; and once, after something was done, what came of it."""
         self._check_admin(request)
-        return await self._admin_page(request)
+        said, invited = self._notes.pop(request.query_params.get("note", ""), ("", []))
+        return await self._admin_page(request, said=said, invited=invited)
+
+    async def back_to_admin(self, _: Request) -> Response:
+        """The address of the administrator's forms, opened by hand."""
+        return RedirectResponse("/admin", 303)
 
     async def administer(self, request: Request) -> Response:
-        """Invite, give a new link, revoke or remove."""
+        """Invite, give a new link, revoke or remove.
+
+        Answers with another address, so that a reload of the page does not do it again.
+        """
         self._check_admin(request)
         form = await form_of(request)
         what, name = form.get("what", ""), form.get("annotator", "")
@@ -297,8 +359,8 @@ class Site:
         try:
             said = ""
             if what == "invite":
-                number = form.get("number", "")
-                invited = invite(book, int(number) if number.isdigit() else 0)
+                invited = invite(book, whole_number(form.get("number", "")) or 0)
+                said = nothing_for(book, [one.annotator for one in invited])
             elif what == "link":
                 invited = [new_link(book, name)]
             elif what == "revoke":
@@ -308,13 +370,17 @@ class Site:
                 if form.get("sure") != name:
                     raise InputError("the name was not repeated", "nothing was removed")
                 number_removed = self.answering.remove(name)
-                said = f"Removed, with {number_removed} answers."
+                said = f"Removed, with {number_removed} answer{'s'[: number_removed != 1]}."
             else:
                 raise InputError(f"{what!r} is nothing to do", "use the buttons")
         except InputError as error:
             return await self._admin_page(request, said=str(error), status=400)
         self.answering.refresh()
-        return await self._admin_page(request, said=said, invited=invited)
+        note = secrets.token_urlsafe(12)
+        self._notes[note] = (said, invited)
+        while len(self._notes) > _MOST_NOTES:
+            del self._notes[next(iter(self._notes))]
+        return RedirectResponse(f"/admin?note={note}", 303)
 
     async def _admin_page(
         self,
@@ -350,21 +416,31 @@ class Site:
         return PlainTextResponse("ok")
 
     def _task(self, request: Request, name: str) -> Task:
-        task = self.answering.task(name, request.path_params["position"])
+        if not self.answering.has_agreed(name):
+            raise HTTPException(403, "Open your personal link and agree to take part first.")
+        position = whole_number(request.path_params["position"])
+        task = None if position is None else self.answering.task(name, position)
         if task is None:
             raise HTTPException(404, "There is no such page.")
         return task
 
+    def _seal(self, task: Task, place: int | None = None) -> str:
+        """Which item, or picture of it, of which annotator and study; it says nothing else."""
+        row = task.assignment
+        image = None if place is None else task.images[place]
+        return content_hash([self._study, row.annotator, row.item, row.repeat, image])[:12]
+
     def _answers(self, name: str, task: Task) -> dict[str, Any]:
+        found = self.answering.answers(name, task)
+        return {dimension: self._answer(task, row) for dimension, row in found.items()}
+
+    def _answer(self, task: Task, row: AnswerRow) -> dict[str, Any]:
         return {
-            dimension: {
-                "labels": row.labels,
-                "reason": row.missing_reason,
-                "count": row.count,
-                "version": row.version,
-                "feedback": self.answering.feedback(task, row),
-            }
-            for dimension, row in self.answering.answers(name, task).items()
+            "labels": row.labels,
+            "reason": row.missing_reason,
+            "count": row.count,
+            "version": row.version,
+            "feedback": self.answering.feedback(task, row),
         }
 
     def _page(
@@ -381,6 +457,9 @@ class Site:
             return JSONResponse({"error": error.detail}, error.status_code)
         return self._page("refused.html.j2", None, status=error.status_code, text=str(error.detail))
 
-    async def _refused_by_us(self, _: Request, error: Exception) -> Response:
+    async def _refused_by_us(self, request: Request, error: Exception) -> Response:
         """The store cannot be written, for example: the page keeps the answer and tries again."""
+        if "text/html" in request.headers.get("accept", ""):
+            text = "The answers' file cannot be written now. Nothing was changed; try again later."
+            return self._page("refused.html.j2", None, status=503, text=text)
         return JSONResponse({"error": str(error)}, 503)

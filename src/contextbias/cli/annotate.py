@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -67,6 +67,7 @@ def invite_annotators(
     write(("annotator", "link"))
     for one in invited:
         write((one.annotator, f"{base.rstrip('/')}/a/{one.token}"))
+    _say_who_has_nothing(study, kind="person", names=[one.annotator for one in invited])
     typer.echo(f"Each link is for one person. Then: contextbias annotate serve {study}", err=True)
     if changed:
         typer.echo(
@@ -136,7 +137,8 @@ def simulate_annotators(
     from contextbias.pipeline.annotation import simulate_people
 
     for name, number in simulate_people(study, annotators).items():
-        print(f"{name}: {number:,} new answers")
+        print(f"{name}: {number:,} new {'answer' if number == 1 else 'answers'}")
+    _say_who_has_nothing(study, kind="simulated")
 
 
 @app.command()
@@ -162,13 +164,14 @@ def progress(
         return
     by = ", ".join(f"{items} by {number}" for number, items in view.complete.items())
     print(f"{view.items} items for {view.per_item} annotators each; answered whole: {by}")
+    wide = max((len(line.row.annotator) for line in view.lines), default=0)
     for line in view.lines:
         done, quality = line.progress, line.quality
         seconds = quality.median_seconds
         time = "" if seconds is None else f", median {seconds:.1f} s"
         gold = "" if quality.gold_right is None else f", {quality.gold_right:.0%} of gold right"
         breaks = f"; does not count: {'; '.join(quality.breaks)}" if quality.breaks else ""
-        print(f"{quality.annotator:<14}{done.done:,} of {done.total:,}{time}{gold}{breaks}")
+        print(f"{quality.annotator:<{wide}}  {done.done:,} of {done.total:,}{time}{gold}{breaks}")
 
 
 @app.command("link")
@@ -207,7 +210,8 @@ def remove(
         if not sure:
             typer.confirm(f"Delete {annotator} and all answers?", abort=True, err=True)
         number = answering.remove(annotator)
-    typer.echo(f"Deleted, with {number:,} answers. Measure and report anew.", err=True)
+    with_them = "1 answer" if number == 1 else f"{number:,} answers"
+    typer.echo(f"Deleted, with {with_them}. Measure and report anew.", err=True)
 
 
 @app.command("export")
@@ -278,7 +282,7 @@ def import_answers(
     with _answering(study) as answering:
         made = from_label_studio(answering, text, str(source))
     for name, number in sorted(made.items()):
-        print(f"{name}: {number:,} new answers")
+        print(f"{name}: {number:,} new {'answer' if number == 1 else 'answers'}")
 
 
 @app.command()
@@ -318,6 +322,17 @@ def agreement(
         print(json.dumps(as_values(found), indent=2, ensure_ascii=False))
     elif out is None:
         print(as_table(found))
+
+
+def _say_who_has_nothing(study: Path, *, kind: str, names: Sequence[str] | None = None) -> None:
+    """Say on stderr which annotators of a kind were given no items."""
+    from contextbias.annotate.invitation import nothing_for
+
+    with _answering(study, writing=False) as answering:
+        of_kind = [row.annotator for row in answering.annotators.values() if row.kind == kind]
+        said = nothing_for(answering.book, of_kind if names is None else names)
+    if said:
+        typer.echo(said, err=True)
 
 
 def _exported(study: Path, to: Form, *, versions: bool, interface: str | None, prefix: str) -> str:

@@ -10,7 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from contextbias.annotation_tables import (
@@ -114,6 +114,9 @@ class Annotations:
         An answer with the same `key` is there already when a page sends it again, because it did
         not hear back: it is not stored twice.
 
+        An answer that was given without knowledge of the latest one, and before it, does not take
+        its place: the latest one is stored once more, as the version behind it.
+
         Returns:
             The row as it is stored.
         """
@@ -122,7 +125,11 @@ class Annotations:
             if before.key == row.key:
                 return before
         row = replace(row, version=len(earlier) + 1)
-        self._database.append("answers", [row])
+        rows = [row]
+        last = earlier[-1] if earlier else row
+        if row.based_on < last.version and row.created_at < last.created_at:
+            rows.append(replace(last, version=row.version + 1, based_on=row.version))
+        self._database.append("answers", rows)
         return row
 
     def append_answers(self, rows: Sequence[AnswerRow]) -> int:
@@ -261,9 +268,9 @@ class Annotations:
         return {row.annotator: found[row.annotator] for row in self.annotators()}
 
 
-def now() -> str:
-    """This moment: UTC, ISO 8601, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def now(ago: float = 0.0) -> str:
+    """This moment, or one that is `ago` seconds past: UTC, ISO 8601, to the millisecond."""
+    return (datetime.now(UTC) - timedelta(seconds=ago)).isoformat(timespec="milliseconds")
 
 
 def _label_row(answer: AnswerRow, item: AnnotationItemRow, annotator_kind: str) -> LabelRow:

@@ -1,59 +1,20 @@
-// One item: its questions one by one, every answer stored at once.
-//
-// An answer goes into localStorage first and is taken out when the server has it. So it survives a
-// closed window, a reload and a server that is away. One entry an answer, so that two windows never
-// write over each other's.
+// One item: its questions one by one, every answer stored at once (waiting.js).
 "use strict";
 
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
   const isSet = data.kind === "set";
-  const prefix = `contextbias:${data.study}:${data.annotator}:`;
-  const RETRY_MS = 3000;
+  const isNarrow = matchMedia("(max-width: 62rem)");
+  const NOTE = `contextbias-note:${data.study}:${data.annotator}`;
+  const KEYS_OFF = "contextbias-keys-off";
 
-  // ---- what waits for the server
-
-  const memory = new Map();
-  const storage = (() => {
-    try {
-      localStorage.setItem("contextbias-test", "1");
-      localStorage.removeItem("contextbias-test");
-      return localStorage;
-    } catch {
-      return null; // a private window without storage
-    }
-  })();
-
-  const keep = (answer) => {
-    memory.set(answer.key, answer);
-    try {
-      storage?.setItem(prefix + answer.key, JSON.stringify(answer));
-    } catch { /* full: it is still in memory */ }
-  };
-
-  const drop = (key) => {
-    memory.delete(key);
-    storage?.removeItem(prefix + key);
-  };
-
-  const waiting = () => {
-    const found = new Map(memory);
-    for (let i = 0; storage && i < storage.length; i += 1) {
-      const name = storage.key(i);
-      if (name.startsWith(prefix)) {
-        try {
-          found.set(name.slice(prefix.length), JSON.parse(storage.getItem(name)));
-        } catch { /* not ours */ }
-      }
-    }
-    return [...found.values()].sort((a, b) => a.given_at - b.given_at);
-  };
+  const waiting = new Waiting(data.study, data.annotator, say, heard);
 
   // ---- state
 
   const answers = { ...data.answers }; // dimension -> {labels, reason, count, version, feedback}
-  for (const one of waiting()) {
+  for (const one of waiting.all()) {
     if (one.position === data.position) {
       const before = answers[one.dimension]?.version ?? 0;
       answers[one.dimension] = { ...one, version: Math.max(before, one.based_on + 1) };
@@ -68,6 +29,7 @@
   let shownFeedback = false;
   let seconds = 0;
   let since = performance.now();
+  let leaving = null; // where to, while the server is away
 
   const question = () => questions[index];
   const answered = (dimension) => answers[dimension] !== undefined;
@@ -94,15 +56,17 @@
     return made;
   };
 
-  const say = (text, isWaiting = false) => {
+  function say(text, isWaiting = false) {
     at("status").textContent = text;
     at("status").classList.toggle("waiting", isWaiting);
-  };
+    at("delete").hidden = !(waiting.isOver && waiting.all().length > 0);
+  }
 
-  const complain = (text) => { at("message").textContent = text; };
+  function complain(text) { at("message").textContent = text; }
 
   function show(next, focus = true) {
     index = next;
+    leaving = null;
     const asked = question();
     const before = answers[asked.dimension];
     chosen = before ? [...before.labels] : [];
@@ -126,7 +90,12 @@
     if (focus) {
       // On a touch screen a focused field opens the keyboard over the pictures.
       const touch = matchMedia("(pointer: coarse)").matches;
-      (asked.is_open && !before && !touch ? at("phrase") : at("question")).focus({ preventScroll: touch });
+      (asked.is_open && !before && !touch ? at("phrase") : at("question")).focus({ preventScroll: true });
+    }
+    // The question is read first, right below the pictures where these stay on top.
+    at("form").scrollTop = 0;
+    if (at("question").getBoundingClientRect().top < at("pictures").getBoundingClientRect().bottom && isNarrow.matches) {
+      at("form").scrollIntoView();
     }
   }
 
@@ -196,7 +165,9 @@
       chosen = [one.value];
     }
     paint();
-    if (byKey && isSet && !one.is_reason) at("slider").focus();
+    if (!byKey) return;
+    at("list").querySelector("input:checked")?.parentElement.scrollIntoView({ block: "nearest" });
+    if (isSet && !one.is_reason) at("slider").focus({ preventScroll: true });
   }
 
   function setCount(value) {
@@ -220,7 +191,8 @@
 
   function addPhrase() {
     for (const word of phrase().split(",").map((text) => text.trim()).filter(Boolean)) {
-      if (!chosen.includes(word) && chosen.length < 20) chosen.push(word);
+      const isThere = chosen.some((other) => other.toLowerCase() === word.toLowerCase());
+      if (!isThere && chosen.length < 20) chosen.push(word);
     }
     reason = null;
     dirty = true;
@@ -228,7 +200,12 @@
     paint();
   }
 
+  // As the server compares: small letters, without signs.
+  const plain = (word) => word.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+
   function fault() {
+    const named = question().is_open ? chosen.find((word) => question().reserved.includes(plain(word))) : undefined;
+    if (named !== undefined) return `"${named}" is in the list below: choose it there.`;
     if (reason === null && chosen.length === 0) return "Choose an answer first, or skip.";
     if (isSet && reason === null && count === null) return `In how many of the ${data.pictures} pictures?`;
     return null;
@@ -262,77 +239,50 @@
     answers[asked.dimension] = { ...answer, version: answer.based_on + 1 };
     if (isNew) at("progress").value += 1;
     dirty = false;
-    keep(answer);
-    return flush();
+    waiting.keep(answer);
+    return waiting.flush();
   }
 
-  let flushing = null;
-  let timer = null;
-
-  // Sends what waits, oldest first; resolves to true when nothing waits any more.
-  function flush() {
-    flushing ??= sendAll().finally(() => { flushing = null; });
-    return flushing.then((isEmpty) => (isEmpty && waiting().length > 0 ? flush() : isEmpty));
+  // Whatever happens next, an answer that is whole is not lost.
+  function settle() {
+    if (question().is_open && question().several && phrase()) addPhrase();
+    if (dirty && fault() === null) store();
   }
 
-  async function sendAll() {
-    clearTimeout(timer);
-    for (const answer of waiting()) {
-      say("storing …");
-      const outcome = await send(answer);
-      if (outcome !== "done") {
-        const number = waiting().length;
-        say(`${number === 1 ? "1 answer is" : `${number} answers are`} kept on this device. ${outcome}`, true);
-        timer = setTimeout(flush, RETRY_MS);
-        return false;
-      }
+  // The server has taken an answer, or refused it for good.
+  function heard(answer, status, body) {
+    const isHere = answer.position === data.position;
+    if (status === 422) {
+      if (isHere) delete answers[answer.dimension];
+      note(`The server did not take an answer: ${body.error}`);
+      return;
     }
-    say("stored");
-    return true;
+    if (isHere && answers[answer.dimension]?.key === answer.key) {
+      const now = body.instead ?? { ...answers[answer.dimension], feedback: body.feedback };
+      answers[answer.dimension] = { ...now, version: body.version };
+      if (body.instead && question().dimension === answer.dimension && !dirty && !shownFeedback) show(index, false);
+    }
+    if (!body.conflict) return;
+    const where = isHere ? "This" : "A question about an earlier item";
+    note(`${where} was answered in another window or on another device, too. Both answers are kept; `
+      + `the one that was given last counts${body.instead ? ": the other one" : ""}.`);
   }
 
-  async function send(answer) {
-    let response;
-    let body;
-    try {
-      response = await fetch("/answers", {
-        method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json" },
-        body: JSON.stringify(answer),
-        keepalive: true,
-      });
-      body = await response.json();
-    } catch {
-      return "The server cannot be reached; trying again.";
-    }
-    if (response.status === 409) return "Another person's link was opened in this browser: open yours again.";
-    if (response.status === 403) return "Your link does not work any more.";
-    if (response.status === 422) {
-      drop(answer.key);
-      if (answer.position === data.position) delete answers[answer.dimension];
-      complain(`The server did not take an answer: ${body.error}`);
-      return "done";
-    }
-    if (!response.ok) return "The server has a fault; trying again.";
-    drop(answer.key);
-    if (answer.position === data.position) {
-      const mine = answers[answer.dimension];
-      if (mine?.key === answer.key) {
-        answers[answer.dimension] = { ...mine, version: body.version, feedback: body.feedback };
-      }
-      if (body.conflict) complain("This was answered in another window, too. Both answers are kept; the newest counts.");
-    }
-    return "done";
+  // Said here, and again on the next page when this one is being left.
+  function note(text) {
+    complain(text);
+    if (leaving === null) return;
+    try { sessionStorage.setItem(NOTE, text); } catch { /* said here only */ }
   }
 
   // Another window may have answered meanwhile.
   async function refresh() {
-    flush();
+    waiting.flush();
     try {
-      const response = await fetch(`/item/${data.position}/answers`, { headers: { accept: "application/json" } });
+      const response = await fetch(`/item/${data.position}/answers?i=${data.seal}`, { headers: { accept: "application/json" } });
       if (!response.ok) return;
       const found = await response.json();
-      const pending = new Set(waiting().filter((a) => a.position === data.position).map((a) => a.dimension));
+      const pending = new Set(waiting.all().filter((a) => a.position === data.position).map((a) => a.dimension));
       for (const [dimension, answer] of Object.entries(found)) {
         if (pending.has(dimension) || (answers[dimension]?.version ?? 0) >= answer.version) continue;
         if (!answered(dimension)) at("progress").value += 1;
@@ -344,23 +294,29 @@
 
   // ---- move
 
+  let isSaving = false; // while what is known is on its way: a second Enter does nothing
+
   async function save() {
+    if (isSaving) return undefined;
     if (shownFeedback) return forward();
     if (question().is_open && question().several && phrase()) addPhrase();
     const wrong = fault();
     if (wrong !== null) {
       complain(wrong);
-      if (isSet && reason === null && chosen.length > 0) at("slider").focus();
+      if (isSet && reason === null && chosen.length > 0 && count === null) at("slider").focus({ preventScroll: true });
       return undefined;
     }
     const asked = question();
     const isChanged = dirty || !answered(asked.dimension);
     const stored = isChanged ? store() : Promise.resolve(true);
-    if (data.training && isChanged) {
-      await stored;
-      return showFeedback(answers[asked.dimension]?.feedback, true);
-    }
-    return forward();
+    if (!data.training || !isChanged) return forward();
+    isSaving = true;
+    at("save").setAttribute("aria-disabled", "true");
+    await stored;
+    isSaving = false;
+    at("save").removeAttribute("aria-disabled");
+    // Gone back or on meanwhile: the feedback is shown when the question is.
+    return question() === asked && !dirty ? showFeedback(answers[asked.dimension]?.feedback, true) : undefined;
   }
 
   function showFeedback(feedback, isNew = false) {
@@ -386,31 +342,32 @@
     return leave(`/next?after=${data.position}`);
   }
 
-  function skip() { return index + 1 < questions.length ? show(index + 1) : leave(`/next?after=${data.position}`); }
+  function skip() {
+    settle();
+    return index + 1 < questions.length ? show(index + 1) : leave(`/next?after=${data.position}`);
+  }
 
   function back() {
-    if (dirty && fault() === null) store();
+    settle();
     if (index > 0) return show(index - 1);
     return data.before === null ? undefined : leave(`/item/${data.before}#last`);
   }
 
-  let leaving = null;
-
   // The next page comes from the server: wait until it has everything.
   async function leave(where) {
     leaving = where;
-    while (leaving === where) {
-      if (await flush()) {
+    while (leaving === where && !waiting.isOver) {
+      if (await waiting.flush()) {
         try {
           const response = await fetch("/health");
-          if (response.ok) {
+          if (response.ok && leaving === where) {
             location.href = where;
             return;
           }
         } catch { /* still away */ }
         say("The server cannot be reached; everything is stored, going on when it is back.", true);
       }
-      await new Promise((done) => { setTimeout(done, RETRY_MS / 2); });
+      await new Promise((done) => { setTimeout(done, Waiting.RETRY_MS / 2); });
     }
   }
 
@@ -420,10 +377,12 @@
   function zoom(place) {
     zoomed = (place + data.pictures) % data.pictures;
     const name = `Picture ${zoomed + 1} of ${data.pictures}`;
-    at("zoom-picture").src = `/picture/${data.position}/${zoomed}/large`;
+    at("zoom-picture").src = `/picture/${data.position}/${zoomed}/large?i=${data.seals[zoomed]}`;
     at("zoom-picture").alt = name;
     at("zoom-name").textContent = name;
-    if (!at("zoom").open) at("zoom").showModal();
+    if (at("zoom").open) return;
+    at("zoom").showModal();
+    at("zoom-close").focus();
   }
   const full = () => {
     const is = at("zoom-picture").classList.toggle("full");
@@ -475,12 +434,17 @@
     if (event.key === "Escape") at("question").focus();
     else if (event.key !== "Enter") return false;
     else if (question().several && phrase()) addPhrase();
-    else if (isSet && chosen.length > 0 && count === null) at("slider").focus();
+    else if (isSet && chosen.length > 0 && count === null) at("slider").focus({ preventScroll: true });
     else save();
     return true;
   }
 
+  function keysOff() {
+    try { return localStorage.getItem(KEYS_OFF) === "1"; } catch { return false; }
+  }
+
   function pageKey(event) {
+    if (event.key.length === 1 && at("keys-off").checked) return false;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const onSlider = event.target === at("slider");
     if (onSlider && /^[0-9]$/.test(key)) setCount(Number(key));
@@ -499,9 +463,33 @@
     return true;
   }
 
-  window.addEventListener("online", flush);
+  for (const link of document.querySelectorAll("a[href]")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+      settle();
+      if (waiting.all().length === 0 || waiting.isOver) return;
+      event.preventDefault();
+      leave(link.getAttribute("href"));
+    });
+  }
+  addEventListener("pagehide", () => { if (!waiting.isOver) settle(); });
+  at("delete").addEventListener("click", () => {
+    waiting.clear();
+    location.replace("/");
+  });
+  at("keys-off").checked = keysOff();
+  at("keys-off").addEventListener("change", () => {
+    try {
+      if (at("keys-off").checked) localStorage.setItem(KEYS_OFF, "1");
+      else localStorage.removeItem(KEYS_OFF);
+    } catch { /* not kept */ }
+  });
   const first = questions.findIndex((asked) => !answered(asked.dimension));
   show(location.hash === "#last" ? questions.length - 1 : Math.max(first, 0));
-  if (waiting().length > 0) flush();
+  if (waiting.all().length > 0) waiting.flush();
+  try {
+    complain(sessionStorage.getItem(NOTE) ?? "");
+    sessionStorage.removeItem(NOTE);
+  } catch { /* nothing was kept */ }
   document.documentElement.dataset.ready = "1";
 })();
