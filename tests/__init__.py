@@ -1,1 +1,1 @@
-"""Tests; a package, so that a `tests` which an installed distribution left behind is not found first."""
+"""A package, so that no module `tests` of an installed distribution is found first."""

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.conftest import CHECKOUT
 
 from contextbias.cli.init import template_text
 from contextbias.config import RESERVED_NAMES, StudyConfig, load_config, parse_config
 from contextbias.errors import ConfigError
 from contextbias.registry import names
 from contextbias.tables import CONDITIONS
+from tests.conftest import CHECKOUT
 
 TEMPLATES = sorted(p.stem for p in CHECKOUT.glob("src/contextbias/cli/templates/*.toml"))
 GENERATOR = '[[generators]]\nname = "{}"\nbackend = "simulated"\n'

@@ -5,11 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests import rows
 
 from contextbias import files
 from contextbias.errors import InputError
 from contextbias.files import StudyFiles, write_atomic
+from tests import rows
 
 
 def test_writes_whole_files_with_the_usual_permissions(tmp_path: Path) -> None:

@@ -39,11 +39,15 @@ def test_it_holds_while_the_consumer_works() -> None:
         raise KeyboardInterrupt
 
     taken = []
-    with pytest.raises(KeyboardInterrupt):
+
+    def take() -> None:
         for number in numbers():
             taken.append(number)
             if number == 2:
                 signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        take()
     assert taken == [0, 1, 2]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

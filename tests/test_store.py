@@ -8,12 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests import rows
 
 from contextbias.errors import ConfigError, InputError, StudyError
 from contextbias.files import RECEIPTS
 from contextbias.store import STORE_FILE, Study, drop_receipts
 from contextbias.tables import STORE_VERSION
+from tests import rows
 
 Nobody = Callable[[str], subprocess.CompletedProcess[str]]
 CONFIG = '[study]\nname = "s"\n'

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.conftest import CHECKOUT
 
 from contextbias.pipeline import STAGES
+from tests.conftest import CHECKOUT
 
 TUTORIAL = (CHECKOUT / "docs/tutorial.md").read_text("utf-8")
 PROGRAM = "from contextbias.cli.main import main; main()"
