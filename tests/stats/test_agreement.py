@@ -124,6 +124,38 @@ def test_the_interval_of_sets_holds_the_truth() -> None:
 # ---- degenerate input
 
 
+def test_questions_about_one_picture_are_no_independent_evidence() -> None:
+    # 60 pictures, 12 questions of 5 answers each; a picture is easy or hard, so that 64% or 96% of
+    # its answers are the same but for chance.
+    rng = np.random.default_rng(3)
+    shape, own = (60, 12), np.arange(12) * 5
+    group = np.repeat(np.arange(60), 12)
+    held = np.zeros((2, 2))
+    for _ in range(200):
+        easy = np.where(rng.random((60, 1)) < 0.5, 0.96, 0.64)
+        one = rng.integers(0, 5, shape)
+        two = np.where(rng.random(shape) < easy, one, rng.integers(0, 5, shape))
+        both = [LabelSets.of_labels((answers + own).ravel()) for answers in (one, two)]
+        for k, (measure, truth) in enumerate(
+            ((raw_agreement, 0.84), (cohen_kappa, 1 - 0.16 / (1 - 1 / 60)))
+        ):
+            for j, of in enumerate((None, group)):
+                found = measure(*both, 720, group=of)
+                held[k, j] += found.low <= truth <= found.high
+    assert held[:, 0].max() < 0.9 * 200
+    assert held[:, 1].min() > 0.92 * 200
+
+
+def test_groups_of_one_are_items() -> None:
+    one, two = (LabelSets.of_labels([0, 1, 1, 0, 2, 2, 1, 0] * n) for n in (4, 4))
+    other = LabelSets.of_labels([0, 1, 2, 0, 2, 2, 0, 0] * 4)
+    alone = cohen_kappa(one, other, 32)
+    grouped = cohen_kappa(two, other, 32, group=np.arange(32))
+    assert grouped.point == alone.point
+    assert grouped.high - grouped.low == pytest.approx((alone.high - alone.low) * (32 / 31) ** 0.5)
+    assert cohen_kappa(one, one, 32, group=np.arange(32) // 8).low < cohen_kappa(one, one, 32).low
+
+
 def test_one_label_only_leaves_kappa_undefined_and_not_1() -> None:
     found = one([2] * 30, [2] * 30)
     assert math.isnan(found.point)

@@ -1,7 +1,8 @@
 """How far people agree: with one another, with themselves, and with each reader.
 
 Only what is answered is compared; what is missing is counted in ``n_missing``. A unit is one
-question about one item.
+question about one item. Intervals of several questions taken as one rest on items, since answers
+about one item are alike.
 """
 
 from __future__ import annotations
@@ -315,7 +316,10 @@ def _measured(
         pairs = [(i, x) for i, unit in enumerate(units) for x in sorted(labels[unit])]
         numbers = [codes.setdefault(x, len(codes)) for _, x in pairs]
         sets.append(LabelSets.of([i for i, _ in pairs], numbers, n=len(units)))
-    found: Agreement = measure(sets[0], sets[1], len(units), alpha=alpha)
+    items: dict[str, int] = {}
+    group = np.array([items.setdefault(item, len(items)) for item, _ in units], dtype=np.int64)
+    several = group if len(items) < len(units) else None
+    found: Agreement = measure(sets[0], sets[1], len(units), group=several, alpha=alpha)
     return found
 
 

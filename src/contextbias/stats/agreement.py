@@ -1,7 +1,7 @@
 """How far two readings of the same items agree: raw agreement and Cohen's kappa.
 
 A reading gives an item one label, or a set of labels. Both are handled as pairs (item, label), so
-that one label is a set of one. Items are taken as independent.
+that one label is a set of one. Items are taken as independent, or as alike within groups.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from contextbias.stats.labelled import clustered_wilson
 from contextbias.stats.proportion import wilson
 
 FloatArray = NDArray[np.float64]
@@ -81,17 +82,26 @@ class LabelSets:
         return cls.of(np.arange(values.size), values, n=values.size)
 
 
-def raw_agreement(first: LabelSets, second: LabelSets, n: int, *, alpha: float = 0.05) -> Agreement:
+def raw_agreement(
+    first: LabelSets,
+    second: LabelSets,
+    n: int,
+    *,
+    group: IntArray | None = None,
+    alpha: float = 0.05,
+) -> Agreement:
     """Mean over items of the Jaccard similarity |A & B| / |A | B| of the two label sets.
 
     Of one label an item this is the share of items with the same label. Two empty sets agree
     completely. The interval is Wilson's where every item agrees completely or not at all, and else
-    mean +- z s / sqrt(n), cut at 0 and 1.
+    mean +- z s / sqrt(n), cut at 0 and 1. Of groups it is `clustered_wilson`.
 
     Args:
         first: Labels of one reading.
         second: Labels of the other.
         n: Items that both answered; those without a pair have the empty set.
+        group: What each item belongs to (all questions about one picture), numbers from 0, shape
+            (n,); None where each is its own.
         alpha: 1 - alpha is the level of the interval.
 
     Returns:
@@ -103,6 +113,9 @@ def raw_agreement(first: LabelSets, second: LabelSets, n: int, *, alpha: float =
     union = of_first + of_second - common
     each = np.where(union == 0, 1.0, common / np.maximum(union, 1))
     point = float(each.mean())
+    if group is not None:
+        rate = clustered_wilson(np.bincount(group, each), np.bincount(group), alpha=alpha)
+        return Agreement(point, rate.low, rate.high, n, False)
     if np.all((each == 0) | (each == 1)):
         found = wilson(int(each.sum()), n, confidence=1 - alpha)
         return Agreement(point, float(found.low), float(found.high), n, False)
@@ -110,7 +123,14 @@ def raw_agreement(first: LabelSets, second: LabelSets, n: int, *, alpha: float =
     return Agreement(point, *_cut(point - half, point + half, 0.0), n, False)
 
 
-def cohen_kappa(first: LabelSets, second: LabelSets, n: int, *, alpha: float = 0.05) -> Agreement:
+def cohen_kappa(
+    first: LabelSets,
+    second: LabelSets,
+    n: int,
+    *,
+    group: IntArray | None = None,
+    alpha: float = 0.05,
+) -> Agreement:
     """Cohen's kappa, for label sets pooled over labels.
 
     kappa = 1 - A / B. A = mean over items of the number of labels that only one reading gave;
@@ -123,12 +143,14 @@ def cohen_kappa(first: LabelSets, second: LabelSets, n: int, *, alpha: float = 0
                                                 + sum over the second's of (1 - 2 p).
 
     Where all items agree the variance is 0 and says nothing. The lower end is then
-    1 - 2 (1 - w) / B, w the lower end of Wilson's interval of n out of n.
+    1 - 2 (1 - w) / B, w the lower end of Wilson's interval of n out of n. Influences of one group
+    are added up first; where all agree, n is the number of groups.
 
     Args:
         first: Labels of one reading.
         second: Labels of the other.
         n: Items that both answered.
+        group: As of `raw_agreement`.
         alpha: 1 - alpha is the level of the interval.
 
     Returns:
@@ -149,11 +171,15 @@ def cohen_kappa(first: LabelSets, second: LabelSets, n: int, *, alpha: float = 0
     mean = float(apart.mean())
     point = 1 - mean / by_chance
     if mean == 0:
-        unseen = 1 - float(wilson(n, n, confidence=1 - alpha).low)
+        alone = n if group is None else len(np.unique(group))
+        unseen = 1 - float(wilson(alone, alone, confidence=1 - alpha).low)
         return Agreement(1.0, *_cut(1 - 2 * unseen / by_chance, 1.0, -1.0), n, False)
     chance = np.bincount(first.items, 1 - 2 * q[first.labels], n)
     chance += np.bincount(second.items, 1 - 2 * p[second.labels], n)
     influence = -(apart - mean) / by_chance + mean * (chance - chance.mean()) / by_chance**2
+    if group is not None:
+        influence = np.bincount(group, influence)
+        influence *= np.sqrt(len(influence) / max(len(influence) - 1, 1))
     error = float(np.sqrt(np.sum(influence**2))) / n
     half = _z(alpha) * error if error > 0 else np.nan
     return Agreement(point, *_cut(point - half, point + half, -1.0), n, False)
