@@ -118,7 +118,7 @@ class CanonicaliseSection(_Section):
     """``model``: groups that were given less often than this are not asked about; their offline
     label stands."""
     model: dict[str, Any] = Field(default_factory=dict)
-    """``model``: which language model, and how it is reached: ``{model = "gpt-5-mini"}`` at least;
+    """``model``: which language model, and how it is reached: ``{model = "gpt-5.4-mini"}`` at least;
     further options on the page about labels of open vocabularies."""
 
     @model_validator(mode="after")
@@ -130,7 +130,7 @@ class CanonicaliseSection(_Section):
             )
         if self.mapping == "model" and "model" not in self.model:
             raise ValueError(
-                'mapping = "model" needs a language model; write model = {model = "gpt-5-mini"}'
+                'mapping = "model" needs a language model; write model = {model = "gpt-5.4-mini"}'
             )
         if self.mapping != "model" and (
             self.model or self.model_fields_set & {"groups", "at_least"}
