@@ -44,9 +44,12 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def run(root: Path, *stages: str, repeat: int = 0, size: int = 100) -> dict[str, Done]:
+def run(
+    root: Path, *stages: str, repeat: int = 0, size: int = 100, limit: int | None = None
+) -> dict[str, Done]:
+    options = Options(repeat=repeat, sample=size, limit=limit)
     with Study.open(root, writing=True) as study:
-        done = pipeline.run(study, stages, Options(repeat=repeat, sample=size))
+        done = pipeline.run(study, stages, options)
     return {each.stage: each for each in done}
 
 
@@ -83,6 +86,13 @@ def test_more_of_it_reads_only_what_is_missing(root: Path) -> None:
     assert run(root, "extract", repeat=1, size=6)["extract"].new == 2
     assert before < stored(root)[1]
     assert run(root, "extract", repeat=3, size=6)["extract"].new == 12
+
+
+def test_the_limit_of_a_run_is_of_these_too(root: Path) -> None:
+    assert run(root, "extract", repeat=2, size=5, limit=7)["extract"].new == 7
+    assert {number: len(images) for number, images in stored(root).items()} == {1: 5, 2: 2}
+    assert run(root, "extract", repeat=2, size=5, limit=0)["extract"].new == 0
+    assert run(root, "extract", repeat=2, size=5, limit=7)["extract"].new == 3
 
 
 def test_no_number_but_agreement_knows_them(root: Path) -> None:

@@ -117,7 +117,7 @@ class ServedModel:
             budget=self._budget(questions),
             total=len(questions),
         ):
-            yield question, _answer_of(reply)
+            yield question, _answer_of(reply, self.options.model)
 
     def forecast(self, questions: Sequence[Question]) -> Forecast:
         """What asking is expected to take; repairs not counted."""
@@ -184,14 +184,19 @@ def _parsed(options: Mapping[str, Any], where: str) -> ServedOptions:
         raise ConfigError(problem, f"correct it (options: {known})") from None
 
 
-def _answer_of(reply: Reply) -> Answer:
-    """A reply, as it is kept. An empty answer is one that can be repaired."""
+def _answer_of(reply: Reply, asked: str) -> Answer:
+    """A reply, as it is kept. An empty answer is one that can be repaired.
+
+    Args:
+        reply: Of the server.
+        asked: The model's name, for servers that do not say who answered.
+    """
     is_answer = reply.status in (OK, INVALID)
     text = (reply.text if is_answer else reply.reason or reply.text) or ""
     return Answer(
         status=OK if is_answer else reply.status,
         text=text,
-        model=reply.model or "",
+        model=reply.model or asked,
         usage=reply.usage.as_json(),
         request=reply.request_id or "",
     )

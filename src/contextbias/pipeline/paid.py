@@ -210,7 +210,7 @@ def extract(wanted: Wanted, options: Options) -> Done:
         left = None if options.limit is None else options.limit - new
         outcome = _read(wanted, section, chosen, options, left)
         new, failed = new + outcome[0], failed + outcome[1]
-    again = _read_again(wanted, chosen, options)
+    again = _read_again(wanted, chosen, options, new)
     new, failed = new + again[0], failed + again[1]
     readers = len(study.config.readers)
     total = len(wanted.readings(images))
@@ -236,14 +236,17 @@ def _in_batches(wanted: Wanted) -> str:
     )
 
 
-def _read_again(wanted: Wanted, images: Sequence[ImageRow], options: Options) -> tuple[int, int]:
-    """Read a sample again, as often as the run asks for."""
+def _read_again(
+    wanted: Wanted, images: Sequence[ImageRow], options: Options, read: int
+) -> tuple[int, int]:
+    """Read a sample again, as often as the run asks for; `read` readings were made before."""
     study = wanted.study
     chosen = sample(images, study.config.study.seed, options.sample) if options.repeat else []
     new = failed = 0
     for section in study.config.readers:
         for number in range(1, options.repeat + 1):
-            outcome = _read(wanted, section, chosen, options, None, repeat=number)
+            left = None if options.limit is None else options.limit - read - new
+            outcome = _read(wanted, section, chosen, options, left, repeat=number)
             new, failed = new + outcome[0], failed + outcome[1]
     return new, failed
 
