@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from contextbias.errors import ContextBiasError
 from contextbias.extract.protocol import Picture, RawReading, Reader
 from contextbias.files import StudyFiles
 from contextbias.ids import content_hash, storable
+from contextbias.interrupts import finish_up
 from contextbias.registry import load_reader
 from contextbias.schema import CODEBOOK_VERSION, check_record
 from contextbias.tables import OK, ReadingRow
@@ -56,6 +58,9 @@ def reading_id(reader: str, fingerprint: str, image_id: str, sha256: str, repeat
     return content_hash([*key, repeat] if repeat else key)
 
 
+Answer = tuple[Question, RawReading, float]
+
+
 @dataclass(frozen=True, slots=True)
 class ExtractTask:
     """Built once in each worker: the reader."""
@@ -95,8 +100,31 @@ class ExtractTask:
         backend = load_reader(self.backend, self.options)
         if self.session is not None:
             backend.begin(self.session)
-        for question, reading, seconds in _answers(backend, questions, self.files):
-            yield [self._keep(question, reading, seconds)]
+        unkept, fault = [], None
+        try:
+            for found in _answers(backend, questions, self.files):
+                try:
+                    kept = self._keep(*found)
+                except Exception as error:
+                    # A full disk: what is under way may be paid for, so it is waited for.
+                    unkept.append(found)
+                    fault = fault or error
+                    if getattr(backend, "keeps_answers", False) or not finish_up():
+                        break
+                    continue
+                yield [kept]
+        except KeyboardInterrupt:
+            if fault is None:
+                raise
+        if fault is not None:
+            yield from self._once_more(unkept)
+            raise fault
+
+    def _once_more(self, unkept: Sequence[Answer]) -> Iterator[list[Kept]]:
+        """Keep what could not be kept at first, if there is room by now."""
+        for found in unkept:
+            with suppress(Exception):  # the first one is told
+                yield [self._keep(*found)]
 
     def kept(self, question: Question) -> Kept | None:
         """What a worker had read when it died; None where the reading is not finished."""
@@ -126,9 +154,6 @@ class ExtractTask:
             created_at=utc_now(),
         )
         return Kept(row, self.files.keep_receipt("readings", row))
-
-
-Answer = tuple[Question, RawReading, float]
 
 
 def _answers(backend: Any, questions: Sequence[Question], files: StudyFiles) -> Iterator[Answer]:

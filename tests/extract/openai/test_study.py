@@ -21,7 +21,9 @@ from tests.provider import FakeProvider, Question
 from tests.provider.faults import Fault
 
 from contextbias import pipeline
+from contextbias.errors import InputError
 from contextbias.extract.vision.kept import opened
+from contextbias.files import StudyFiles
 from contextbias.pipeline import Options
 from contextbias.schema import COHORTS, DIMENSIONS
 from contextbias.store import Study
@@ -304,3 +306,36 @@ def test_a_key_that_is_not_set_costs_nothing(study: Callable[..., Path], tmp_pat
     assert "OPENAI_API_KEY" in found.stderr
     assert "Traceback" not in found.stderr
     assert readings(root) == []
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_what_is_under_way_is_kept_when_one_reading_cannot_be(
+    study: Callable[..., Path], provider: FakeProvider, batch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    provider.latency = 0.0 if batch else 0.05
+    root = study(provider)
+    keep, asked = StudyFiles.keep_receipt, Counter[str]()
+
+    def full(self: StudyFiles, table: str, row: Any) -> Any:
+        asked[table] += 1
+        if asked[table] == 5:
+            raise InputError("the disk is full", "make room")
+        return keep(self, table, row)
+
+    monkeypatch.setattr(StudyFiles, "keep_receipt", full)
+    text = (root / "study.toml").read_text()
+    text = text.replace("concurrency = 8", f"concurrency = 8, batch = {str(batch).lower()}")
+    (root / "study.toml").write_text(
+        text.replace("size = 128, conc", "size = 128, batch_poll = 0.01, conc")
+    )
+    with Study.open(root, writing=True) as opened_study, pytest.raises(InputError, match="full"):
+        pipeline.run(opened_study, ("extract",), Options())
+    billed = len(provider.billed())
+    if not batch:
+        assert len(readings(root)) == billed - 1  # the self-test
+    with Study.open(root, writing=True) as opened_study:
+        pipeline.run(opened_study, ("extract",), Options())
+    assert len(readings(root)) == IMAGES
+    assert asked_twice(provider) == []
+    assert len(provider.billed()) == IMAGES + 1

@@ -70,6 +70,11 @@ class OpenAIReader:
         """Every dimension with all its labels; how well is another question."""
         return dict.fromkeys(DIMENSIONS)
 
+    @property
+    def keeps_answers(self) -> bool:
+        """Whether what was yielded and not kept is still there: the answers of batches are."""
+        return self._in_batches
+
     def begin(self, session: Session) -> None:
         """Be told about the study, before the first picture."""
         self._session = session
