@@ -99,3 +99,56 @@ def test_a_plan_without_a_model_is_refused(study: Path) -> None:
     text = re.sub(r"mapping = .+\ngroups = .+\nmodel = .+\n", "", STUDY)
     (study / "study.toml").write_text(text)
     assert_refused(call("labels", study, "--plan"), "no language model", 'mapping = "model"')
+
+
+def test_whatever_a_server_says_is_kept_once_and_the_offline_groups_stand(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-a-key-of-nobody-123456"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    def odd(asked: Question) -> str:
+        kept = keeps(asked)
+        kind = int(asked.key(), 16) % 6
+        group = kept["groups"][0]  # type: ignore[index]
+        if kind == 0:
+            group["label"] = "\ud83d"
+        if kind == 1:
+            group["terms"] = [*group["terms"], float("nan")]
+        if kind == 2:
+            group["same_as"] = [None, key]
+        texts = {3: "[" * 50_000, 4: '{"groups": {}}', 5: f"{key} \ud83d\x00"}
+        return texts.get(kind, json.dumps(kept))
+
+    def edit(body: dict[str, object]) -> None:
+        body["model"], body["usage"] = {"a": 1}, {"prompt_tokens": "many"}
+
+    def plan(number: int, asked: Question) -> Fault | None:
+        return Fault("edited", edit=edit)
+
+    with FakeProvider(key=key, answer=odd, plan=plan).running() as provider:
+        with_model(study, provider, budget=5)
+        said = run(study, "canonicalise")
+        billed = len(provider.billed())
+        again = run(study, "canonicalise")
+        assert len(provider.billed()) == billed
+    assert any("the offline group stands" in line for line in [*said, *again])
+    assert {d["model"] for d in mapping(study).decisions if "model" in d} == {"gpt-5-mini"}
+    journal = (study / "asked" / "labels.jsonl").read_text()
+    assert key not in journal
+    assert '"unknown":1' in journal
+
+
+def test_a_budget_binds_where_usage_is_not_told(study: Path) -> None:
+    def plan(number: int, asked: Question) -> Fault | None:
+        return Fault("edited", edit=lambda body: body.pop("usage"))
+
+    with FakeProvider(key=None, answer=keeps, plan=plan).running() as provider:
+        with_model(study, provider, budget=0.02, concurrency=1)
+        with pytest.raises(Incomplete, match="answers came without usage"):
+            run(study, "canonicalise")
+        billed = len(provider.billed())
+        assert billed
+        with pytest.raises(Incomplete, match="answers came without usage"):
+            run(study, "canonicalise")
+        assert len(provider.billed()) == billed

@@ -152,9 +152,13 @@ def _repair(settled: Settled) -> Question:
     question, kept = settled.question, settled.kept
     text = "" if kept is None else kept.answer.text
     wrong = f"That answer cannot be used: {settled.problem}. Answer again, whole and corrected."
+    key = content_hash(["repair", question.key, text, wrong])
+    if not text.strip():
+        # An empty turn of the model's is refused by some servers: asked in the same words again.
+        return replace(question, key=key)
     return replace(
         question,
-        key=content_hash(["repair", question.key, text, wrong]),
+        key=key,
         messages=(
             *question.messages,
             {"role": "assistant", "content": text},
