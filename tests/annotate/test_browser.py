@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -291,7 +292,7 @@ def test_two_windows_disagree(browser: Any, small: Path) -> None:
             page.keyboard.press("3")
             page.keyboard.press("Enter")
             page.get_by_text("stored", exact=True).wait_for()
-        other.get_by_text("answered in another window, too").wait_for()
+        other.get_by_text("answered in another window or on another device, too").wait_for()
         assert person.page.locator("#message").inner_text() == ""
         person.page.reload()
         person.ready()
@@ -342,6 +343,22 @@ def test_keys_zoom_help_and_what_is_missing(browser: Any, small: Path) -> None:
         keys.press("Escape")
         assert page.locator("#help").is_hidden()
         assert page.get_by_label("unknown").is_checked()  # none of it has changed the answer
+        # Letters and digits can be switched off, here and for the next page.
+        keys.press("?")
+        page.get_by_label("Letters and digits do nothing").check()
+        keys.press("Escape")
+        for again in (False, True):
+            if again:
+                page.reload()
+                person.ready()
+            number = page.locator("#number").inner_text()
+            for key in "1s?z":
+                keys.press(key)
+            assert page.locator("#number").inner_text() == number
+            assert page.locator("dialog[open]").count() == 0
+        page.get_by_label("unknown").check()
+        keys.press("Enter")
+        assert page.locator("#number").inner_text() == str(int(number) + 1)
         person.close()
 
 
@@ -361,7 +378,13 @@ def test_lists_of_a_single_picture(browser: Any, small: Path) -> None:
         person.ready()
         keys.press("u")
         keys.press("Enter")
-        keys.type("cup, red  tree")
+        keys.type("Unknown")
+        keys.press("Enter")
+        keys.press("Enter")
+        assert '"Unknown" is in the list below' in page.locator("#message").inner_text()
+        page.get_by_role("button", name="Take away Unknown").click()
+        page.get_by_label("A few words").focus()
+        keys.type("cup, red  tree, Cup")
         keys.press("Enter")
         assert page.locator("#chips button").count() == 2
         page.get_by_role("button", name="Take away cup").click()
@@ -381,6 +404,286 @@ def test_lists_of_a_single_picture(browser: Any, small: Path) -> None:
     assert rows["mood"].missing_reason == "unknown"
     assert rows["items"].labels == ("red tree", "bench")
     assert rows["clothing_color"].labels == ("white", "gray")
+
+
+# The pictures that a page shows, as hashes of their bytes, from wherever the browser has them.
+SEEN = """() => Promise.all([...document.querySelectorAll('.picture img')].map(async (image) => {
+  const bytes = await (await fetch(image.src)).arrayBuffer();
+  return [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].join('.');
+}))"""
+
+
+def seen(person: Person, position: int) -> list[str]:
+    person.page.goto(f"{person.url}/item/{position}")
+    person.ready()
+    person.page.wait_for_load_state("networkidle")
+    return list(person.page.evaluate(SEEN))
+
+
+def become(person: Person, url: str, token: str) -> None:
+    """Open another link in the same browser."""
+    person.url = url
+    person.page.goto(f"{url}/a/{token}")
+    if person.page.get_by_label("I take part").count():
+        person.agree()
+
+
+def test_one_browser_two_people_and_two_studies(browser: Any, small: Path, tmp_path: Path) -> None:
+    """A shared computer, and a pilot before the study: everybody sees their own pictures."""
+    second = tmp_path / "second"
+    shutil.copytree(small, second)
+    rewrite(second, "sets = 2", "sets = 3")
+    links, others = tokens(small, 2), tokens(second, 1)
+    with served(small) as (process, url, _):
+        shared = Person(browser, url, links["a1"], **DESKTOP)
+        shared.agree()
+        first = [seen(shared, place) for place in range(4)]
+        become(shared, url, links["a2"])
+        fresh = Person(browser, url, links["a2"], **DESKTOP)
+        own = [seen(fresh, place) for place in range(4)]
+        assert [seen(shared, place) for place in range(4)] == own
+        assert own != first
+        fresh.close()
+        process.kill()
+        process.wait()
+        with served(second, port=int(url.rpartition(":")[2])) as (_, url, _):
+            become(shared, url, others["a1"])
+            fresh = Person(browser, url, others["a1"], **DESKTOP)
+            own = [seen(fresh, place) for place in range(4)]
+            assert [seen(shared, place) for place in range(4)] == own
+            assert own != first
+            fresh.close()
+    shared.close()
+
+
+def test_a_second_enter_while_practice_is_stored(browser: Any, small: Path) -> None:
+    link = tokens(small, 1)["a1"]
+    with served(small) as (_, url, _):
+        person = Person(browser, url, link, **DESKTOP)
+        person.agree()
+        page, keys = person.page, person.page.keyboard
+        held: list[Any] = []
+        page.route("**/answers", lambda route: held.append(route))
+        keys.press("2")
+        keys.press("3")
+        for _ in range(3):
+            keys.press("Enter")
+        assert page.locator("#number").inner_text() == "1"
+        held.pop().continue_()
+        page.locator("#feedback").wait_for()
+        assert page.locator("#number").inner_text() == "1"
+        keys.press("Enter")
+        assert page.locator("#number").inner_text() == "2"
+        assert page.locator("#feedback").is_hidden()
+        # Gone back while an answer is on its way: its feedback is not shown under another question.
+        keys.type("cup")
+        keys.press("Enter")
+        keys.press("2")
+        keys.press("Enter")
+        keys.press("Escape")
+        keys.press("b")
+        assert page.locator("#number").inner_text() == "1"
+        shown = page.locator("#feedback").inner_text()
+        with page.expect_response("**/answers"):
+            held.pop().continue_()
+        page.get_by_text("stored", exact=True).wait_for()
+        assert page.locator("#feedback").inner_text() == shown
+        assert page.locator("#save-text").inner_text() == "Store, next"
+        page.unroute("**/answers")
+        person.close()
+
+
+def test_an_older_answer_that_waited_does_not_count(browser: Any, small: Path) -> None:
+    link = tokens(small, 1)["a1"]
+    with served(small) as (_, url, _):
+        laptop = Person(browser, url, link, **DESKTOP)
+        laptop.agree()
+        phone = Person(browser, url, link, **PHONE)
+        for person in (laptop, phone):
+            person.page.goto(f"{url}/item/1")
+            person.ready()
+        laptop.context.set_offline(True)
+        for person, key in ((laptop, "1"), (phone, "2")):
+            person.page.keyboard.press(key)
+            person.page.keyboard.press("3")
+            person.page.keyboard.press("Enter")
+        laptop.page.get_by_text("1 answer is kept on this device").wait_for()
+        phone.page.get_by_text("stored", exact=True).wait_for()
+        laptop.context.set_offline(False)
+        laptop.page.get_by_text("the one that was given last counts: the other one").wait_for()
+        laptop.page.get_by_role("button", name="Back").click()
+        assert laptop.page.get_by_label("tense").is_checked()
+        laptop.close()
+        phone.close()
+    with answering(small) as study:
+        assert [row.labels for row in study.book.audit_trail()] == [
+            ("tense",), ("calm",), ("tense",),
+        ]  # fmt: skip
+
+
+def test_what_is_chosen_is_kept_however_the_page_is_left(browser: Any, small: Path) -> None:
+    link = tokens(small, 1)["a1"]
+    with served(small) as (_, url, _):
+        person = Person(browser, url, link, **DESKTOP)
+        person.agree()
+        page, keys = person.page, person.page.keyboard
+
+        def choose(item: int, number: int = 1) -> None:
+            page.goto(f"{url}/item/{item}")
+            person.ready()
+            while page.locator("#number").inner_text() != str(number):
+                keys.press("Escape")
+                keys.press("s")
+            keys.press("2")
+            if page.locator("#count").is_visible():
+                keys.press("3")
+            keys.press("Escape")
+
+        choose(1)
+        keys.press("s")
+        page.get_by_text("stored", exact=True).wait_for()
+        choose(1, 3)
+        page.get_by_role("link", name="Start").click()
+        page.wait_for_url(f"{url}/")
+        assert "2 of 20 questions" in page.inner_text("main")
+        choose(1, 4)
+        page.goto(f"{url}/guidelines")
+        choose(2)
+        page.get_by_role("link", name="Guidelines").click()
+        page.wait_for_url("**/guidelines")
+        choose(2, 3)
+        keys.press("1")  # changed
+        page.close()
+        person.page = person.window()
+        person.page.goto(f"{url}/")
+        person.page.get_by_text("5 of 20 questions").wait_for()
+        person.close()
+    with answering(small) as study:
+        assert len(study.book.answers("a1")) == 5
+
+
+# What a browser keeps of answers.
+KEPT = "Object.keys(localStorage).filter((name) => name.startsWith('contextbias:'))"
+
+
+def test_who_goes_leaves_nothing_in_the_browser(browser: Any, small: Path) -> None:
+    links = tokens(small, 2)
+    with served(small) as (_, url, _):
+        person = Person(browser, url, links["a1"], **DESKTOP)
+        person.agree()
+        page, keys = person.page, person.page.keyboard
+        page.goto(f"{url}/item/1")
+        person.ready()
+        person.context.route("**/answers", lambda route: route.abort())
+        for key in ("2", "3", "Enter"):
+            keys.press(key)
+        page.get_by_text("1 answer is kept on this device").wait_for()
+        assert len(page.evaluate(KEPT)) == 1
+        # What waits is sent first, or nobody is signed out.
+        other = person.window()
+        other.goto(url)
+        other.get_by_role("button", name="Sign out").click()
+        other.get_by_text("1 answer is kept on this device").wait_for()
+        assert urlsplit(other.url).path == "/"
+        other.get_by_text("Remove me and all my answers").click()
+        other.get_by_label("Yes, delete everything").check()
+        other.get_by_role("button", name="Remove me").click()
+        other.get_by_role("heading", name="Removed").wait_for()
+        page.get_by_role("heading", name="Not possible").wait_for()  # the other window has gone
+        assert other.evaluate(KEPT) == page.evaluate(KEPT) == []
+        person.context.unroute("**/answers")
+        # Another device of somebody who was removed on this one.
+        become(person, url, links["a2"])
+        away = Person(browser, url, links["a2"], **PHONE)
+        away.page.goto(f"{url}/item/1")
+        away.ready()
+        page.goto(url)
+        page.get_by_text("Remove me and all my answers").click()
+        page.get_by_label("Yes, delete everything").check()
+        page.get_by_role("button", name="Remove me").click()
+        page.get_by_role("heading", name="Removed").wait_for()
+        for key in ("2", "3", "Enter"):
+            away.page.keyboard.press(key)
+        away.page.get_by_text("Your link does not work any more").wait_for()
+        assert len(away.page.evaluate(KEPT)) == 1
+        away.page.get_by_role("button", name="Delete what is kept").tap()
+        away.page.get_by_role("heading", name="Not possible").wait_for()
+        assert away.page.evaluate(KEPT) == []
+        away.close()
+        person.close()
+
+
+def test_signing_out_sends_what_waits(browser: Any, small: Path) -> None:
+    link = tokens(small, 1)["a1"]
+    with served(small) as (_, url, _):
+        person = Person(browser, url, link, **DESKTOP)
+        person.agree()
+        page, keys = person.page, person.page.keyboard
+        page.goto(f"{url}/item/1")
+        person.ready()
+        page.route("**/answers", lambda route: route.abort())
+        for key in ("2", "3", "Enter"):
+            keys.press(key)
+        page.get_by_text("1 answer is kept on this device").wait_for()
+        page.close()
+        person.page = page = person.window()
+        page.goto(url)
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_role("heading", name="Signed out").wait_for()
+        assert page.evaluate(KEPT) == []
+        page.goto(f"{url}/item/1")
+        assert "Open your personal link first" in page.inner_text("main")
+        person.close()
+    with answering(small) as study:
+        assert [row.labels for row in study.book.audit_trail()] == [("tense",)]
+
+
+# Top and bottom of each in the window, and its height.
+PLACES = """() => {
+  const place = (id) => {
+    const box = document.getElementById(id).getBoundingClientRect();
+    return [box.top, box.bottom];
+  };
+  return [innerHeight, ...['pictures', 'slider', 'save', 'question'].map(place)];
+}"""
+SCREENS = {
+    "desktop": DESKTOP,
+    "phone": {**PHONE, "viewport": {"width": 360, "height": 640}},
+    "desktop at 200%": {"viewport": {"width": 640, "height": 384}},
+    "small phone": {**PHONE, "viewport": {"width": 320, "height": 512}},
+}
+
+
+def test_pictures_question_and_slider_are_on_one_screen(browser: Any, small: Path) -> None:
+    link = tokens(small, 1)["a1"]
+    with served(small) as (_, url, _):
+        for name, screen in SCREENS.items():
+            person = Person(browser, url, link, **screen)
+            if person.page.get_by_label("I take part").count():
+                person.agree()
+            page, keys = person.page, person.page.keyboard
+            page.goto(f"{url}/item/1")
+            person.ready()
+            page.wait_for_load_state("networkidle")
+            while page.locator("#number").inner_text() != "4":  # the colors: the most answers
+                keys.press("Escape")
+                keys.press("s")
+            for last in (False, True):
+                if last:
+                    page.locator(".choice:not(.reason)").last.click()
+                height, pictures, slider, save, question = page.evaluate(PLACES)
+                assert save[1] <= height, name
+                if name == "desktop":
+                    assert 0 <= pictures[0] <= height / 2, name
+                else:
+                    assert 0 <= pictures[0] < pictures[1] <= height * 0.45, name
+                if not last:
+                    assert question[0] >= (0 if name == "desktop" else pictures[1]), name
+                    assert question[1] <= save[0], name
+                else:
+                    assert slider[1] <= height, name
+                    assert name == "desktop" or pictures[1] <= slider[0], name
+            person.close()
 
 
 VIEWS = ("consent", "guidelines", "home", "set", "image", "feedback", "zoom", "help", "admin")
