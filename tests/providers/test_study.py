@@ -20,6 +20,8 @@ from tests.provider import Batches, FakeProvider
 from contextbias import pipeline
 from contextbias.errors import Incomplete
 from contextbias.pipeline import Options
+from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.workload import workload
 from contextbias.progress import Silent
 from contextbias.providers import Usage, outstanding, price, sum_usage
 from contextbias.store import Study
@@ -156,6 +158,9 @@ def test_batches_are_left_with_the_provider_and_collected_later(
         read(root)
     with Study.open(root) as study:
         assert pipeline.status(study)["requests_in_batches"] == IMAGES
+        planned = workload(Wanted(study))["sections"]
+        (reader,) = [each for each in planned if each["stage"] == "extract"]
+        assert "18 requests of this study are in batches: --batch collects them" in reader["notes"]
     assert "18 requests are in batches" in "\n".join(_lines(root))
     provider.batches.polls = 0
     read(root, batch=True)

@@ -96,6 +96,8 @@ def _of_reader(
     coming: int,
     pixels: tuple[int, int] | None,
 ) -> dict[str, Any]:
+    from contextbias.providers.batch_records import outstanding
+
     total = len(readable) + coming
     try:
         backend = load_reader(section.backend, dict(section.options))
@@ -117,6 +119,9 @@ def _of_reader(
             forecast = _measured(forecast, left, seconds, "readings")
         store = (study.root / STORE_FILE).stat().st_size
         forecast = replace(forecast, size=round(store / len(known) * left))
+    if left and getattr(backend, "takes_batches", False) and (sent := outstanding(study.root)):
+        note = f"{sent:,} requests of this study are in batches: --batch collects them"
+        forecast = replace(forecast, notes=(*forecast.notes, note))
     workers = getattr(backend, "concurrency", None) or _workers(study, backend.parallel)
     return _section("extract", section, (total, total - left, left), forecast, workers)
 

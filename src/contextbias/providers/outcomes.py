@@ -191,6 +191,8 @@ def words(error: Exception, redact: Callable[[str], str] = str) -> str:
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, Mapping) else body
     text = message if isinstance(message, str) else str(error) or type(error).__name__
+    if isinstance(error, TimeoutError):
+        text = "no whole answer in time"
     if body is None and (page := _page(error)):
         text = f"no JSON, but {page!r}"
     return one_line(redact(text))
