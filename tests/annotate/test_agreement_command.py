@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,14 @@ from tests.annotate.test_command import call
 
 from contextbias.pipeline import Options, run
 from contextbias.pipeline.annotation import simulate_people
-from contextbias.pipeline.people import people_agreement, people_answers, people_fingerprint
-from contextbias.store import Study
+from contextbias.pipeline.people import (
+    drawable_images,
+    people_agreement,
+    people_answers,
+    people_fingerprint,
+)
+from contextbias.pipeline.selection import Wanted
+from contextbias.store import STORE_FILE, Study
 
 
 @contextmanager
@@ -140,3 +147,48 @@ def test_the_report_says_what_was_checked(folder: Path) -> None:
     cells = [(row["reader"], row["generator"], row["role"], row["dimension"], row["label"])
              for row in rows]  # fmt: skip
     assert len(set(cells)) == len(cells)
+
+
+EARLIER = "2026-01-01T00:00:00.500+00:00"
+"""When people's sample was drawn, where a study grows afterwards."""
+
+
+def test_a_study_that_grows_has_corrected_numbers_of_what_could_be_drawn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewrite(folder, "images = 5", "images = 24")
+    with sqlite3.connect(folder / STORE_FILE) as store:  # times are to the second
+        store.execute("UPDATE images SET created_at = '2026-01-01T00:00:00+00:00'")
+    monkeypatch.setattr("contextbias.annotate.invitation.now", lambda: EARLIER)
+    simulate_people(folder, 1)
+    with opened(folder) as study:
+        first = {image.image_id for image in study.images()}
+        assert drawable_images(folder, Wanted(study).images) is None
+    before = estimates(folder).filter(pl.col("corrected"))
+    assert "some_images" not in before["note"].to_list()
+    rewrite(folder, 'roles = ["nurse"]', 'roles = ["nurse", "welder"]')
+    rewrite(folder, "images_per_prompt = 2", "images_per_prompt = 3")
+    with opened(folder) as study:
+        run(study, ("bench", "generate"), Options())
+        assert drawable_images(folder, Wanted(study).images) == first
+    after = estimates(folder)
+    rows = after.filter(pl.col("corrected") & pl.col("point").is_not_null())
+    assert rows.height
+    assert set(rows["note"]) == {"some_images"}
+    plain = after.filter(pl.col("method") == "wilson-clustered", pl.col("condition") == "all",
+                         pl.col("estimand") == "prevalence", pl.col("role").is_null())  # fmt: skip
+    assert set(plain["n"] + plain["n_missing"]) == {len(first)}
+
+
+def test_roles_left_out_when_the_sample_was_drawn_could_not_be_drawn(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewrite(folder, 'roles = ["nurse"]', 'roles = ["nurse", "welder"]')
+    with opened(folder) as study:
+        run(study, ("bench", "generate"), Options())
+        nurses = {image.image_id for image in study.images() if image.role == "nurse"}
+    rewrite(folder, 'roles = ["nurse", "welder"]', 'roles = ["nurse"]')
+    simulate_people(folder, 1)
+    rewrite(folder, 'roles = ["nurse"]', 'roles = ["nurse", "welder"]')
+    with opened(folder) as study:
+        assert drawable_images(folder, Wanted(study).images) == nurses

@@ -296,6 +296,29 @@ def test_roles_that_people_were_not_asked_about_do_not_count() -> None:
         assert (row["n"], row["note"]) == (n, note)
 
 
+def test_images_that_came_after_the_sample_was_drawn_do_not_count() -> None:
+    # 60 images of x, half of them judged with weight 2; later 90 more of x, and role y. What people
+    # said is about the 60 alone: with all 210, their weights would be of another population.
+    facts = [fact(f"x{k}", "mood", "calm" if k % 2 else "tense", role="x") for k in range(150)]
+    facts += [fact(f"y{k}", "mood", "tense", role="y") for k in range(60)]
+    answers = [answer("a", f"x{k}", "calm", role="x", probability=0.5) for k in range(30)]
+    first = {f"x{k}" for k in range(60)}
+    for drawable, n, note in ((None, 210, None), (first, 60, "some_images")):
+        rows = measure(frame(facts), bootstrap=0, judged=people(answers), drawable=drawable)
+        for method, number in (("wilson-clustered", n), ("ppi", 30)):
+            row = one(rows, method, condition="CF")
+            assert (row["n"], row["note"]) == (number, note)
+        assert one(rows, "ppi", condition="CF", role="x")["note"] == note
+    alone = measure(
+        frame(facts).filter(pl.col("image_id").is_in(first)), bootstrap=0, judged=people(answers)
+    )
+    for method in ("wilson-clustered", "ppi"):
+        then, now = (one(each, method, condition="CF") for each in (alone, rows))
+        assert [now[end] for end in ("point", "low", "high")] == pytest.approx(
+            [then[end] for end in ("point", "low", "high")]
+        )
+
+
 def test_errors_of_one_condition_alone_need_ppi() -> None:
     facts, answers = [], []
     rng = np.random.default_rng(4)

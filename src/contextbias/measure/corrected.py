@@ -62,6 +62,10 @@ FEWEST = 20
 SOME_ROLES = "some_roles"
 """Note where only some roles were in the study of people: the number is about these."""
 
+SOME_IMAGES = "some_images"
+"""Note where images came after the sample of people was drawn: the number is about the earlier
+ones."""
+
 PPI = "ppi"
 """Method of prediction-powered inference."""
 
@@ -75,6 +79,7 @@ def corrected_estimates(
     settings: Settings,
     *,
     roles: Collection[str] | None = None,
+    drawable: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """``prevalence`` of what was judged, uncorrected and corrected.
 
@@ -85,6 +90,9 @@ def corrected_estimates(
         settings: With the attributes.
         roles: The roles of which images could be judged; None for all. Others are no part of the
             populations, and the rows of all roles together have the note `SOME_ROLES`.
+        drawable: Ids of the images that could be judged; None for all. The weights of what was
+            judged are about these alone, so others are no part of the populations, and rows of a
+            role that has others, and of all roles together, have the note `SOME_IMAGES`.
 
     Returns:
         Rows of tables.EstimateRow: each condition and ``all``, and the three contrasts of
@@ -111,6 +119,7 @@ def corrected_estimates(
         mine = facts_of(settings.attributes, run.reader, generator, judged_by)
         if roles is not None:
             mine = mine.filter(pl.col("role").is_in(sorted(roles)))
+        mine, grown = _drawable(mine, drawable)
         images = images_of(mine, clusters.get(generator, {}))
         parts = mine.partition_by("dimension", as_dict=True)
         for dimension in (name for name in DIMENSIONS if (name,) in parts):
@@ -120,14 +129,32 @@ def corrected_estimates(
             if judged and (said["missing_reason"] != "not_readable").fill_null(True).any():
                 answers = answers_of(dimension, said, judged, images, rho)
                 rows += (
-                    run.row("prevalence", generator=generator, **values)
+                    run.row("prevalence", generator=generator, **_noted(values, roles, grown))
                     for values in _dimension_rows(answers, images, settings.alpha)
                 )
-    if roles is not None:
-        for row in rows:
-            if row["role"] is None:
-                row["note"] = row["note"] or SOME_ROLES
     return estimate_frame(rows)
+
+
+def _drawable(
+    facts: pl.DataFrame, drawable: Collection[str] | None
+) -> tuple[pl.DataFrame, set[str]]:
+    """Facts about images that could be judged, and the roles that have others."""
+    if drawable is None:
+        return facts, set()
+    there = pl.col("image_id").is_in(sorted(drawable))
+    return facts.filter(there), set(facts.filter(~there)["role"])
+
+
+def _noted(
+    values: dict[str, Any], roles: Collection[str] | None, grown: Collection[str]
+) -> dict[str, Any]:
+    """A row, with a note where it is about a part of what its keys say."""
+    role, note = values["role"], values["note"]
+    if (grown and role is None) or role in grown:
+        note = note or SOME_IMAGES
+    elif roles is not None and role is None:
+        note = note or SOME_ROLES
+    return values | {"note": note}
 
 
 # ---- rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -73,6 +73,7 @@ def measure_lazily(
     label_counts: pl.DataFrame | None = None,
     repeats: pl.DataFrame | None = None,
     judged: pl.DataFrame | None = None,
+    drawable: Collection[str] | None = None,
     known: pl.DataFrame | None = None,
     sections: Sequence[Section] | None = None,
 ) -> pl.LazyFrame:
@@ -102,6 +103,7 @@ def measure_lazily(
         repeats: Further readings of a sample, with the number of the reading in ``repeat``; they
             are in nothing but what is said about agreement. None for none.
         judged: What people answered, as people.people_frame gives it; None for nothing.
+        drawable: Ids of the images of which those that people judged were drawn; None for all.
         known: What was read where the prompt names a label, with the columns of
             validity_known.KNOWN_SCHEMA; None for nothing.
         sections: What is estimated; None for all that the preset has.
@@ -143,7 +145,8 @@ def measure_lazily(
         )
         blocks.append(block(compared))
     if judged is not None and not judged.is_empty() and not released:
-        blocks += _people_blocks(judged, counts, Run("", preset, people, codebook), settings)
+        run = Run("", preset, people, codebook)
+        blocks += _people_blocks(judged, counts, run, settings, drawable)
     if known is not None and not released:
         blocks.append(block(known_estimates(known, Run("", preset, people, codebook), settings)))
     if planted is not None and not released:
@@ -156,7 +159,11 @@ def measure_lazily(
 
 
 def _people_blocks(
-    judged: pl.DataFrame, counts: Mapping[str, ReaderCounts], run: Run, settings: Settings
+    judged: pl.DataFrame,
+    counts: Mapping[str, ReaderCounts],
+    run: Run,
+    settings: Settings,
+    drawable: Collection[str] | None,
 ) -> list[pl.DataFrame]:
     """How far people agree, and what is left of each reader's numbers beside theirs."""
     agreed = consensus(judged)
@@ -166,7 +173,9 @@ def _people_blocks(
     )  # fmt: skip
     roles = None if judged["every_role"].all() else set(judged["role"])
     corrected = [
-        corrected_estimates(agreed, of, replace(run, reader=reader), settings, roles=roles)
+        corrected_estimates(
+            agreed, of, replace(run, reader=reader), settings, roles=roles, drawable=drawable
+        )
         for reader, of in counts.items()
     ]
     return [block(part) for part in (found, *corrected)]

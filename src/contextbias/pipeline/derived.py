@@ -15,7 +15,7 @@ from contextbias.ids import content_hash
 from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
 from contextbias.pipeline.options import Done, Options
-from contextbias.pipeline.people import people_answers, people_fingerprint
+from contextbias.pipeline.people import drawable_images, people_answers, people_fingerprint
 from contextbias.pipeline.repeats import repeats_fingerprint, write_repeats
 from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.validation import known_answers, known_fingerprint
@@ -143,6 +143,7 @@ def measure(wanted: Wanted, options: Options) -> Done:
         label_counts=study.label_counts(),
         repeats=study.repeats(),
         judged=people_answers(study.root, study.mapping()),
+        drawable=drawable_images(study.root, wanted.images),
         known=known_answers(study.root, study.mapping()),
         prompts=prompts_frame(wanted),
         codebook=CODEBOOK_VERSION,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contextbias.annotation_tables import SAMPLE
 from contextbias.errors import InputError
 from contextbias.ids import content_hash
 from contextbias.people import Annotations, AnnotatorQuality, Rules, excluded, qualities
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, STORE_FILE, Study
+from contextbias.tables import OK, ImageRow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,6 +54,38 @@ def people_answers(root: Path, mapping: bytes | None) -> pl.DataFrame | None:
         return None
     every_role = plan.settings["annotate"]["roles"] == "all"
     return people_frame(rows, _canonical(mapping), left_out, every_role=every_role)
+
+
+def drawable_images(root: Path, images: Callable[[], Iterable[ImageRow]]) -> set[str] | None:
+    """Ids of the images of which people's sample was drawn.
+
+    What was drawn has weights that are about the images of that moment. A study that is given more
+    roles, generators or images later has images that nobody could be asked about.
+
+    Args:
+        root: The study.
+        images: Gives those that it has now; called only where people were asked.
+
+    Returns:
+        None where that is all of them, or nothing was drawn.
+    """
+    with Annotations.open(root) as book:
+        plan = book.plan()
+        if plan is None:
+            return None
+        sample = [item for item in book.items() if item.purpose == SAMPLE]
+    there = [image for image in images() if image.status == OK]
+    # Times of images are whole seconds, those of plans have milliseconds; as texts they compare.
+    earlier = [image for image in there if image.created_at <= plan.created_at]
+    if len(earlier) > plan.population:
+        # Some were there but left out by study.toml at that moment, such as roles that were added
+        # again later. Which ones is not known; roles of which nothing was drawn are among them.
+        roles = {item.role for item in sample}
+        earlier = [image for image in earlier if image.role in roles]
+    if len(earlier) == len(there):
+        return None
+    judged = {image for item in sample for image in item.image_ids}
+    return {image.image_id for image in earlier} | judged
 
 
 def annotator_qualities(book: Annotations) -> list[AnnotatorQuality]:
