@@ -186,6 +186,33 @@ def test_batches_of_other_settings_are_not_forgotten(
     assert len(provider.billed()) > asked
 
 
+def test_two_readers_of_one_service_do_not_take_each_others_batches(
+    make: Callable[..., Path], provider: FakeProvider
+) -> None:
+    root = make()
+    text = (root / "study.toml").read_text()
+    start = text.index("[[readers]]")
+    second = text[start : text.index("[run]")].replace('"seer"', '"other"')
+    second = second.replace("gpt-5-mini", "gpt-6-luna")
+    with pytest.raises(_LidClosed):
+        read(root, batch=True, progress=_Lid())
+    (root / "study.toml").write_text(text[:start] + second + text[text.index("[run]") :])
+    with pytest.raises(_LidClosed):
+        read(root, batch=True, progress=_Lid())
+    assert outstanding(root) == 2 * IMAGES
+    (root / "study.toml").write_text(text.replace("[run]", f"{second}[run]"))
+    read(root, batch=True, repeat=1, sample=4)
+    found = Counter((row.reader, row.status) for row in readings(root))
+    assert found == {("seer", "ok"): IMAGES + 4, ("other", "ok"): IMAGES + 4}
+    assert outstanding(root) == 0
+    assert list((root / "batches").iterdir()) == []
+    assert provider.batches.files == {}
+    counted = Counter(entry.key for entry in provider.billed() if entry.batch)
+    assert sum(counted.values()) == 2 * (IMAGES + 4)
+    models = {row.reader: row.raw["model"] for row in readings(root)}
+    assert models == {"seer": "gpt-5-mini-2025-08-07", "other": "gpt-6-luna-2026-10-14"}
+
+
 class _LidClosed(KeyboardInterrupt):
     pass
 

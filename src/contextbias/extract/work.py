@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -150,7 +151,7 @@ class ExtractTask:
             reason=storable(reading.reason),
             record=storable(reading.record),
             raw=raw,
-            seconds=round(seconds, 4),
+            seconds=round(seconds, 4) if math.isfinite(seconds) else 0.0,
             created_at=utc_now(),
         )
         return Kept(row, self.files.keep_receipt("readings", row))
