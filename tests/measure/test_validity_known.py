@@ -9,6 +9,7 @@ import pytest
 
 from contextbias.measure.rows import Run, Settings
 from contextbias.measure.validity_known import KNOWN_SCHEMA, known_estimates
+from contextbias.stats.labelled import clustered_wilson
 
 RUN = Run("", "paper", "primary", "1")
 
@@ -59,8 +60,8 @@ def test_counts_by_hand() -> None:
     accuracy = one(found, "known_accuracy")
     assert (accuracy["point"], accuracy["n"], accuracy["n_missing"]) == (11 / 15, 15, 1)
     # TP 11, FN 4, FP 3 (two read as male, one as female).
-    assert one(found, "known_recall", method="prompt-bootstrap")["point"] == pytest.approx(11 / 15)
-    assert one(found, "known_precision", method="prompt-bootstrap")["point"] == 11 / 14
+    assert one(found, "known_recall", method="wilson-clustered")["point"] == pytest.approx(11 / 15)
+    assert one(found, "known_precision", method="wilson-clustered")["point"] == 11 / 14
     assert one(found, "known_f1", method="prompt-bootstrap")["point"] == pytest.approx(22 / 29)
     published = one(found, "known_f1", method="published")
     assert published["point"] == pytest.approx(2 * (11 / 15) / (1 + 11 / 15))
@@ -92,8 +93,8 @@ def test_of_lists_absence_is_the_negative() -> None:
     ]
     found = estimates(rows)
     assert one(found, "known_accuracy")["point"] == 12 / 16
-    assert one(found, "known_precision", method="prompt-bootstrap")["point"] == 6 / 8
-    assert one(found, "known_recall", method="prompt-bootstrap")["point"] == 6 / 8
+    assert one(found, "known_precision", method="wilson-clustered")["point"] == 6 / 8
+    assert one(found, "known_recall", method="wilson-clustered")["point"] == 6 / 8
     # F1 as published knows only the prompts that name a presence.
     assert one(found, "known_f1", method="published")["n"] == 8
 
@@ -191,9 +192,38 @@ def test_several_generators_have_rows_together_and_alone() -> None:
     assert points == {None: 0.5, "g": 1.0, "h": 0.0}
 
 
+def test_precision_and_recall_have_the_interval_of_a_share() -> None:
+    # Of male: TP 1 of 3 in prompt a and 3 of 3 in prompt b; c and d ask for female, and one of
+    # their pictures is read as male.
+    said = {
+        "a": ("male", ["male", "female", "female"]), "b": ("male", ["male"] * 3),
+        "c": ("female", ["female"] * 3), "d": ("female", ["male", "female", "female"]),
+    }  # fmt: skip
+    rows = [
+        row(f"{prompt}{k}", label, [read], prompt_id=prompt)
+        for prompt, (label, reads) in said.items()
+        for k, read in enumerate(reads)
+    ]
+    found = estimates(rows, bootstrap=0)
+    # TP by prompt 1, 3, 3, 2; FN 2, 0, 0, 1; FP, a label that another prompt names, the same.
+    expected = clustered_wilson([1, 3, 3, 2], [3, 3, 3, 3])
+    for name in ("known_recall", "known_precision"):
+        score = one(found, name, method="wilson-clustered")
+        ends = [score[end] for end in ("point", "low", "high")]
+        assert ends == pytest.approx([expected.point, expected.low, expected.high])
+    # Without an error there is an interval, too: as many images as prompts.
+    right = estimates([row(p, p, [p]) for p in ("male", "female")], bootstrap=50)
+    recall = one(right, "known_recall", method="wilson-clustered")
+    score = one(right, "known_f1", method="prompt-bootstrap")
+    assert (recall["point"], recall["high"], recall["note"]) == (1.0, 1.0, None)
+    assert recall["low"] == pytest.approx(clustered_wilson([1, 1], [1, 1]).low)
+    assert (score["low"], score["note"]) == (None, "degenerate")
+
+
 def test_without_replicates_there_are_points_alone() -> None:
     found = estimates(PRESENTATION, bootstrap=0)
     scores = found.filter(pl.col("method") == "prompt-bootstrap")
+    assert set(scores["estimand"]) == {"known_f1"}
     assert scores["low"].null_count() == scores.height
     assert p_of(found, "role")["point"] is None
     assert one(found, "known_accuracy")["low"] is not None

@@ -279,6 +279,7 @@ def test_the_configuration_is_that_of_the_study_around_it(tmp_path: Path) -> Non
         prepared = prepare(study, Size(prompts=4))
     table = tomllib.loads(prepared.files["study.toml"].decode())
     assert table["study"]["seed"] == 7
+    assert table["study"]["seeds"] == "independent"  # whatever the study around it has
     assert table["study"]["images_per_prompt"] == 10
     assert table["bench"]["bank"] == PROMPTS_FILE
     assert table["run"]["images"] == "../elsewhere/validation"

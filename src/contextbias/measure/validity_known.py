@@ -66,6 +66,8 @@ _SCORES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "known_recall": recall,
     "known_f1": f1,
 }
+_SHARES = {"known_precision": "fp", "known_recall": "fn"}
+"""Scores that are shares of images, TP / (TP + this), with the interval of a share."""
 _RATES = {
     "known_accuracy": ("right", "answered"),
     "known_compliance": ("complied", "told"),
@@ -202,9 +204,13 @@ def _of_cell(cell: _Cell, run: Run, settings: Settings) -> Iterator[dict[str, An
     for estimand in _RATES:
         if estimand == "known_accuracy" or cell.by_prompt["told"].sum() > 0:
             yield _rate(cell, estimand, run, settings)
-    for estimand, statistic in _SCORES.items():
-        found = bootstrap_rate(statistic, [(cell.sums, cell.drawn)], alpha=settings.alpha)
-        yield _row(estimand, cell, found, METHOD_BOOTSTRAP, run, "answered")
+    hits = cell.by_prompt["tp"].to_numpy()
+    for estimand, wrong in _SHARES.items():
+        of = hits + cell.by_prompt[wrong].to_numpy()
+        found = clustered_wilson(hits, of, alpha=settings.alpha)
+        yield _row(estimand, cell, found, METHOD_RATE, run, "answered")
+    found = bootstrap_rate(f1, [(cell.sums, cell.drawn)], alpha=settings.alpha)
+    yield _row("known_f1", cell, found, METHOD_BOOTSTRAP, run, "answered")
 
 
 def _rate(cell: _Cell, estimand: str, run: Run, settings: Settings) -> dict[str, Any]:

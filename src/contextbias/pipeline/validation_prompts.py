@@ -243,6 +243,10 @@ def _config_text(config: StudyConfig, wanted: Wanted, images: int, home: str) ->
         **config.study.model_dump(),
         "name": f"{config.study.name}: known prompts",
         "images_per_prompt": images,
+        # Intervals and tests take prompts for independent of each other. With the seeds of a role
+        # in common, what a seed decides (how a person appears, how hard the picture is to read)
+        # comes back in prompt after prompt, and is taken for a difference in errors.
+        "seeds": "independent",
     }
     run = config.run.model_dump(exclude_none=True)
     if config.run.images is not None:

@@ -25,7 +25,8 @@ _TITLES = {
     "known_recall": "Recall",
     "known_f1": "F1",
 }
-_METHODS = {"known_accuracy": "wilson-clustered"} | dict.fromkeys(_SCORES, "prompt-bootstrap")
+_METHODS = dict.fromkeys(("known_accuracy", "known_precision", "known_recall"), "wilson-clustered")
+_METHODS["known_f1"] = "prompt-bootstrap"
 _GROUPS = {
     "role": "the role",
     "condition": "the condition",
