@@ -120,7 +120,8 @@ def _rows(
                 yield run.row(
                     estimand, generator=generator, condition="all", cohort=dimension.cohort,
                     dimension=name, method=against, point=found.point, low=found.low,
-                    high=found.high, n=found.n, n_missing=missing, note=_note(found),
+                    high=found.high, n=found.n, n_missing=missing,
+                    note=agreement_note(estimand, found),
                 )  # fmt: skip
 
 
@@ -168,7 +169,10 @@ def _measured(
     yield "agreement_kappa", cohen_kappa(sets[0], sets[1], n, alpha=alpha), missing
 
 
-def _note(found: Agreement) -> str | None:
+def agreement_note(estimand: str, found: Agreement) -> str | None:
+    """Why there is no number, or no interval; None where both are there."""
     if found.degenerate:
         return "degenerate"
-    return "not_defined" if np.isnan(found.point) else None
+    if np.isnan(found.point):
+        return "not_defined"
+    return "rare_labels" if estimand == "agreement_kappa" and np.isnan(found.low) else None

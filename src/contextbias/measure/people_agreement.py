@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from contextbias.annotation_tables import SET
+from contextbias.measure.agreement import agreement_note
 from contextbias.measure.nothing import with_empty_lists
 from contextbias.measure.people import (
     PEOPLE,
@@ -335,7 +336,7 @@ _BOTH = (("agreement_raw", raw_agreement), ("agreement_kappa", cohen_kappa))
 def _row(
     run: Run, estimand: str, dimension: str | None, method: str, found: Agreement, missing: int
 ) -> dict[str, Any]:
-    note = "degenerate" if found.degenerate else "not_defined" if np.isnan(found.point) else None
+    note = agreement_note(estimand, found)
     return run.row(
         estimand, condition="all", cohort=DIMENSIONS[dimension].cohort if dimension else "all",
         dimension=dimension, method=method, point=found.point, low=found.low, high=found.high,

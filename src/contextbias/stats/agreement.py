@@ -21,6 +21,10 @@ IntArray = NDArray[np.int64]
 """Array of 64-bit whole numbers."""
 
 
+FEWEST_OTHERS = 5
+"""The interval of kappa needs this many items that are not all about the most frequent label."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """A measure of agreement with its interval; NaN where it is undefined."""
@@ -155,7 +159,10 @@ def cohen_kappa(
 
     Returns:
         NaN, flagged degenerate, where B = 0: both gave all items the same labels. NaN for n = 0.
-        An interval of NaN where a variance of 0 says nothing (one item that disagrees).
+        An interval of NaN where a variance says nothing: in all but a few items (fewer than
+        `FEWEST_OTHERS`; of groups, where there are) both readings gave the most frequent label
+        alone. Kappa then hangs on those few, and the interval, which is one of large samples, holds
+        the truth far too seldom. Where all items agree it is kept, for it does not rest on them.
 
     Sources: Cohen 1960; Fleiss, Cohen and Everitt 1969.
     """
@@ -181,8 +188,23 @@ def cohen_kappa(
         influence = np.bincount(group, influence)
         influence *= np.sqrt(len(influence) / max(len(influence) - 1, 1))
     error = float(np.sqrt(np.sum(influence**2))) / n
-    half = _z(alpha) * error if error > 0 else np.nan
+    others = _others(first, second, p + q, (of_first, of_second))
+    telling = len(others) if group is None else len(np.unique(group[others]))
+    half = _z(alpha) * error if error > 0 and telling >= FEWEST_OTHERS else np.nan
     return Agreement(point, *_cut(point - half, point + half, -1.0), n, False)
+
+
+def _others(
+    first: LabelSets, second: LabelSets, shares: FloatArray, sizes: tuple[IntArray, IntArray]
+) -> IntArray:
+    """Items to which one reading or both gave anything but the most frequent label alone."""
+    top = int(np.argmax(shares))
+    alone = np.ones(len(sizes[0]), np.bool_)
+    for each, size in zip((first, second), sizes, strict=True):
+        with_top = np.zeros(len(size), np.bool_)
+        with_top[each.items[each.labels == top]] = True
+        alone &= with_top & (size == 1)
+    return np.flatnonzero(~alone)
 
 
 def _sizes(first: LabelSets, second: LabelSets, n: int) -> tuple[IntArray, IntArray, IntArray]:
