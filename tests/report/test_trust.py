@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import polars as pl
 import pytest
-from tests.report.made_study import frame_of
+from tests.report.made_study import MakeStudy, frame_of
 
+from contextbias.report import render
 from contextbias.report.select import of_reader, readers_in
 from contextbias.report.tables import csv_files
-from contextbias.report.trust import NOT_CHECKED, Trust, trust
+from contextbias.report.trust import NOT_CHECKED, Means, Trust, trust
 from contextbias.tables import EstimateRow
 
 
@@ -74,6 +76,89 @@ def test_people_who_disagree_excuse_a_reader() -> None:
     assert found.columns == ("With people, pictures", "Two people, pictures")
     better = trust(frame(*compared("people image", 0.4, 0.3), ours, everything), "r", ["g"])
     assert "either" not in words(better)
+
+
+def people(raw: float, kappa: float, method: str = "image") -> list[dict[str, Any]]:
+    """What people say among themselves about mood."""
+    keys = {"reader": "people", "method": method}
+    return [
+        row("agreement_raw", point=raw, **keys),
+        row("agreement_fleiss", point=kappa, **keys),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "kappa", "theirs", "beyond", "said"),
+    [
+        # One label is in nearly all pictures: neither of them is guessing.
+        (0.9, 0.0, 0.83, 0.1, "one answer is so common that agreement says little"),
+        (0.9, 0.0, 0.83, 0.7, "little better than guessing: do not rely on it"),
+        (0.78, 0.3, 0.8, 0.9, "little better than guessing: do not rely on it"),
+        (0.7, 0.5, 0.75, 0.5, "often otherwise than people: with care; people do not agree with "
+         "one another either"),
+        (0.9, 0.85, 0.95, 0.5, "as people do"),
+    ],
+)  # fmt: skip
+def test_how_far_people_agree_decides_the_words(
+    raw: float, kappa: float, theirs: float, beyond: float, said: str
+) -> None:
+    rows = [*compared("people image", raw, kappa), *people(theirs, beyond)]
+    assert words(trust(frame(*rows), "r", ["g"])) == said
+
+
+def test_there_is_no_verdict_from_a_few_items() -> None:
+    few = compared("people image", 0.9, 0.0, n=19)
+    assert words(trust(frame(*few), "r", ["g"])) == "too few to say"
+    degenerate = compared("people set", 1.0, None, n=5)
+    assert words(trust(frame(*degenerate), "r", ["g"])) == "too few to say"
+    sets = compared("people set", 0.9, 0.7, n=20)
+    assert words(trust(frame(*few, *sets), "r", ["g"])) == "mostly as people do"
+    (one,) = trust(frame(*few), "r", ["g"]).rows
+    assert one.cells[0].share == "90%"  # the evidence is shown all the same
+
+
+PEOPLE, KNOWN = "contextbias annotate", "contextbias validate"
+AGAIN = "contextbias extract STUDY --repeat 1"
+
+
+@pytest.mark.parametrize(
+    ("means", "advised"),
+    [
+        (Means(("simulated",), "simulated"), [PEOPLE, KNOWN, AGAIN]),
+        (Means(("folder", "command"), "openai"), [PEOPLE, KNOWN, AGAIN]),
+        (Means(("folder",), "openai", {"temperature": 0}), [PEOPLE, AGAIN]),
+        (Means(("folder",), "local"), [PEOPLE]),
+        (Means(("simulated",), "transformers", {"temperature": 0.0}), [PEOPLE, KNOWN]),
+        (Means(("simulated",), "transformers", {"temperature": 0.7}), [PEOPLE, KNOWN, AGAIN]),
+        (Means(("simulated",), "local", english=False), [PEOPLE]),
+        (Means(("records",), "records", pictures=False), []),
+        (Means(("folder",), ""), [PEOPLE]),
+    ],
+)
+def test_only_what_a_study_can_do_is_advised(means: Means, advised: list[str]) -> None:
+    assert [command for command, _ in trust(frame(), "r", ["g"], means).advice] == advised
+
+
+@pytest.mark.parametrize(
+    ("backend", "advised"),
+    [
+        ("simulated", [PEOPLE, KNOWN, AGAIN]),
+        ("folder", [PEOPLE]),
+    ],
+)
+def test_the_page_says_what_to_do(make_study: MakeStudy, backend: str, advised: list[str]) -> None:
+    page = render(make_study(backend=backend).inputs())["index.html"].decode()
+    start = page.index("Not checked: this study has no answers")
+    said = page[start : page.index("</p>", start)]
+    assert re.findall("<code>(.*?)</code>", said) == advised
+    assert said.endswith(".")
+
+
+def test_pictures_that_came_after_peoples_sample_are_said() -> None:
+    rows = [judged("wilson-clustered", 0.3), judged("ppi", 0.2)]
+    assert not trust(frame(*rows), "r", ["g"]).partial
+    later = [{**each, "note": "some_images"} for each in rows]
+    assert trust(frame(*later), "r", ["g"]).partial
 
 
 def test_single_pictures_count_before_sets() -> None:

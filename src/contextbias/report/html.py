@@ -181,7 +181,7 @@ def _reader_view(inputs: ReportInputs, name: str, ident: str, row: ReaderRow | N
         planted_figure=share_figures.planted_figure(
             inputs.estimates, name, order, f"{ident}-recovery"
         ),
-        trust=trust.trust(inputs.estimates, name, order),
+        trust=trust.trust(inputs.estimates, name, order, trust.means_of(inputs, row)),
         known=known.known(every, order, alpha=inputs.facts.alpha),
     )
 

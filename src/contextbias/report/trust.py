@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
 from contextbias.report import formats
-from contextbias.report.inputs import PEOPLE
+from contextbias.report.inputs import PEOPLE, ReportInputs
 from contextbias.report.select import (
     Index,
     Number,
@@ -18,6 +19,7 @@ from contextbias.report.select import (
     index,
     is_judged,
 )
+from contextbias.tables import ReaderRow
 
 NOT_CHECKED = "not checked"
 """What stands where there is no evidence."""
@@ -32,6 +34,15 @@ _KEYS = ("generator", "dimension", "method")
 _AS_GOOD = 0.05
 """A reader that agrees with people this much less than people with one another is as good."""
 
+_FEWEST = 20
+"""With fewer pictures or sets that both answered, kappa can be anything."""
+
+_HIGH, _LOW = 0.8, 0.6
+"""Raw agreement that is high, and kappa that is low: both at once, one answer is very common."""
+
+_APART = 0.7
+"""People whose raw agreement is below do not agree with one another."""
+
 _WORDS = (
     (0.8, "as people do"),
     (0.6, "mostly as people do"),
@@ -42,6 +53,12 @@ _WORDS = (
 
 _SHOWN = 12
 """Corrected contrasts that are shown of each generator."""
+
+_TAKEN = {"folder", "records"}
+"""Backends of what was taken in: they draw nothing, and read nothing again."""
+
+_BEGINS = "a photo of"
+"""How prompts begin from which ones that name a label can be made."""
 
 _METHODS = ("wilson-clustered", "ppi", "misclassification")
 
@@ -54,6 +71,16 @@ class TrustCell:
     """Share that agrees, in whole percent; `NOT_CHECKED` without evidence."""
     hint: str
     """Of how many, and kappa; empty without evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """How far people agree with one another."""
+
+    raw: Index
+    """Raw agreement by generator, dimension and kind of item."""
+    kappa: Index
+    """Kappa of all of them (Fleiss), or the mean of pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +104,22 @@ class CorrectedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """What a study has to check its readers with; decides which advice is given."""
+
+    generators: tuple[str, ...] = ()
+    """Backends of its generators."""
+    reader: str = ""
+    """Backend of the reader; empty where its answers came counted."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the reader."""
+    pictures: bool = True
+    """Whether there are files to look at: readings can come without."""
+    english: bool = True
+    """Whether a prompt begins as those that name a label do."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trust:
     """Everything that was checked about one reader."""
 
@@ -94,15 +137,23 @@ class Trust:
     """Generator and its contrasts of prevalences, the largest first."""
     unchecked: str
     """Dimensions without any evidence, in words."""
+    advice: tuple[tuple[str, str], ...]
+    """Command, and what it checks: only what this study can do."""
+    partial: bool
+    """True where corrected numbers are about the pictures that were there when people's sample was
+    drawn, and others came later."""
 
 
-def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
+def trust(
+    estimates: pl.DataFrame, reader: str, order: Sequence[str], means: Means | None = None
+) -> Trust:
     """Gather what the estimates say about the trust in one reader.
 
     Args:
         estimates: All estimates, of people and corrected ones among them.
         reader: Which reader.
         order: Generators in the order of the configuration.
+        means: What the study could check with; None for everything.
     """
     estimand = pl.col("estimand")
     wanted = estimand.str.starts_with("agreement_") | estimand.is_in(
@@ -116,6 +167,7 @@ def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
     ours = kept.filter(pl.col("reader") == PEOPLE)
     raw, kappa = (index(agreement, f"agreement_{name}", _KEYS) for name in ("raw", "kappa"))
     among = index(ours, "agreement_raw", _KEYS)
+    beyond = index(ours, "agreement_cohen_mean", _KEYS) | index(ours, "agreement_fleiss", _KEYS)
     known = {
         (None, key[1], _KNOWN): number
         for key, number in index(mine, _KNOWN, ("generator", "dimension", "label")).items()
@@ -125,7 +177,7 @@ def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
     columns = _columns(raw, among)
     dimensions = dimension_order(_read(mine))
     rows = [
-        _row(name, columns, raw, kappa, among)
+        _row(name, columns, raw, kappa, People(among, beyond))
         for name in sorted(dimensions, key=lambda name: cohort_of(name) != "people")
     ]
     checked = [row for row in rows if any(cell.share != NOT_CHECKED for cell in row.cells)]
@@ -139,7 +191,42 @@ def trust(estimates: pl.DataFrame, reader: str, order: Sequence[str]) -> Trust:
         contrast=contrast,
         corrected=corrected,
         unchecked=", ".join(lacking) if checked else "",
+        advice=tuple(_advice(means)) if means is not None else (),
+        partial=bool(mine.filter(is_judged())["note"].eq_missing("some_images").any()),
     )
+
+
+def means_of(inputs: ReportInputs, reader: ReaderRow | None) -> Means:
+    """What the report's inputs say of the means of a study to check one reader."""
+    return Means(
+        generators=tuple(row.backend for row in inputs.facts.generators),
+        reader=reader.backend if reader else "",
+        settings=reader.settings if reader else {},
+        pictures=any(image.path is not None for image in inputs.images),
+        english=any(
+            prompt.condition == "CF" and (prompt.text or "").lower().startswith(_BEGINS)
+            for prompt in inputs.prompts
+        ),
+    )
+
+
+def _advice(means: Means) -> Iterable[tuple[str, str]]:
+    if not means.pictures:  # readings that came without their pictures
+        return
+    yield "contextbias annotate", "asks people"
+    reads = bool(means.reader) and means.reader not in _TAKEN
+    if reads and means.english and not set(means.generators) <= _TAKEN:
+        said = "draws and reads pictures whose prompt names the label"
+        yield "contextbias validate", said
+    if reads and not _says_the_same(means):
+        yield "contextbias extract STUDY --repeat 1", "asks the reader again"
+
+
+def _says_the_same(means: Means) -> bool:
+    """Whether a reader says the same of the same picture, always; a service never promises it."""
+    if means.reader == "transformers":
+        return means.settings.get("temperature") == 0
+    return means.reader == "local"
 
 
 def _read(mine: pl.DataFrame) -> Iterable[str]:
@@ -168,15 +255,15 @@ def _columns(raw: Index, among: Index) -> dict[str, str]:
 
 
 def _row(
-    dimension: str, columns: Mapping[str, str], raw: Index, kappa: Index, among: Index
+    dimension: str, columns: Mapping[str, str], raw: Index, kappa: Index, people: People
 ) -> TrustRow:
     cells = []
     for method in columns.values():
         of_people = method in ("set", "image")
-        number = (among if of_people else raw).get((None, dimension, method))
+        number = (people.raw if of_people else raw).get((None, dimension, method))
         beyond = None if of_people else kappa.get((None, dimension, method))
         cells.append(_cell(number, beyond))
-    return TrustRow(formats.words(dimension), _words(dimension, raw, kappa, among), tuple(cells))
+    return TrustRow(formats.words(dimension), _words(dimension, raw, kappa, people), tuple(cells))
 
 
 def _cell(number: Number | None, kappa: Number | None) -> TrustCell:
@@ -189,22 +276,48 @@ def _cell(number: Number | None, kappa: Number | None) -> TrustCell:
     return TrustCell(formats.coarse_percent(number.point), hint)
 
 
-def _words(dimension: str, raw: Index, kappa: Index, among: Index) -> str:
-    """What the comparison with people says, from the better kind of items."""
+def _words(dimension: str, raw: Index, kappa: Index, people: People) -> str:
+    """What the comparison with people says, from the better kind of items that are enough."""
+    words = "not checked against people"
     for kind, _ in _KINDS:
         key = (None, dimension, f"people {kind}")
         number, beyond = raw.get(key), kappa.get(key)
         if number is None or number.point is None or beyond is None:
             continue
-        if beyond.point is None:
-            return "all pictures look alike here: nothing to tell apart"
-        words = next(text for least, text in _WORDS if beyond.point >= least)
-        people = among.get((None, dimension, kind))
-        at_odds = people is not None and number.point >= (people.point or 2.0) - _AS_GOOD
-        if beyond.point < _WORDS[1][0] and at_odds:
-            words += "; people do not agree with one another either"
+        if (number.n or 0) >= _FEWEST:
+            of_people = (None, dimension, kind)
+            return _verdict(
+                number.point, beyond.point, _point(people.raw, of_people),
+                _point(people.kappa, of_people),
+            )  # fmt: skip
+        words = "too few to say"
+    return words
+
+
+def _point(numbers: Index, key: tuple[str | None, ...]) -> float | None:
+    return numbers[key].point if key in numbers else None
+
+
+def _verdict(raw: float, kappa: float | None, theirs: float | None, beyond: float | None) -> str:
+    """Words for the agreement of a reader with people.
+
+    Args:
+        raw: Share of items about which both say the same.
+        kappa: Of both; None where every answer is the same.
+        theirs: Raw agreement of people with one another; None where it is not known.
+        beyond: Their kappa; None likewise.
+    """
+    if kappa is None:
+        return "all pictures look alike here: nothing to tell apart"
+    unsure = beyond is not None and beyond < _LOW
+    if kappa < _LOW and unsure and min(raw, theirs or 0.0) >= _HIGH:
+        return "one answer is so common that agreement says little"
+    words = next(text for least, text in _WORDS if kappa >= least)
+    if theirs is None or kappa >= _LOW or raw < theirs - _AS_GOOD:
         return words
-    return "not checked against people"
+    if theirs < _APART or unsure:
+        words += "; people do not agree with one another either"
+    return words
 
 
 def _overall(raw: Index, kappa: Index, among: Index) -> Iterable[str]:
