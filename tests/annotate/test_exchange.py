@@ -15,12 +15,12 @@ from tests.annotate.made import answering, given, tokens
 from contextbias.annotate.administration import overview
 from contextbias.annotate.answering import LONGEST_SECONDS
 from contextbias.annotate.exchange import (
-    from_label_studio,
     label_studio_config,
     to_csv,
     to_label_studio,
     write_pictures,
 )
+from contextbias.annotate.intake import from_label_studio
 from contextbias.annotate.questions import question
 from contextbias.annotation_tables import IMAGE, SET, AnswerRow, LabelRow
 from contextbias.errors import InputError

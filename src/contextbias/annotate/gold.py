@@ -139,6 +139,8 @@ def _checked(
     if not dim.is_open and label not in dim.vocabulary and label not in _REASONS:
         hint = nearest(label, list(dim.vocabulary)) or f"choose from {', '.join(dim.vocabulary)}"
         raise InputError(f"{where}: {dimension} has no label {label!r}", hint)
+    if label == EMPTY_LIST and EMPTY in dim.vocabulary:
+        label = EMPTY  # the only one of the two that people are offered there
     return known[image], dimension, label
 
 

@@ -7,20 +7,16 @@ pictures goes to threads.
 
 from __future__ import annotations
 
-import hmac
-import secrets
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import (
-    HTMLResponse,
     JSONResponse,
     PlainTextResponse,
     RedirectResponse,
@@ -28,26 +24,17 @@ from starlette.responses import (
 )
 from starlette.routing import Route
 
-from contextbias.annotate.administration import overview_of
+from contextbias.annotate.admin_pages import AdminPages
 from contextbias.annotate.answering import Answering, Task
 from contextbias.annotate.forms import form_of, given_of, script_data, whole_number
 from contextbias.annotate.gate import Gate
-from contextbias.annotate.invitation import (
-    Invited,
-    invite,
-    new_link,
-    nothing_for,
-    revoke,
-    token_hash,
-)
 from contextbias.annotate.pictures import SIZES, FindPicture, Pictures
-from contextbias.annotate.questions import question, words
+from contextbias.annotate.questions import question
 from contextbias.annotation_tables import AnswerRow
-from contextbias.errors import ContextBiasError, InputError
+from contextbias.errors import ContextBiasError
 from contextbias.ids import content_hash
 from contextbias.schema import dimensions_of
 
-_YEAR = 365 * 24 * 3600
 _STATIC = {
     "answer.js": "text/javascript",
     "waiting.js": "text/javascript",
@@ -56,8 +43,6 @@ _STATIC = {
     "page.css": "text/css",
     "icon.svg": "image/svg+xml",
 }
-_MOST_NOTES = 20
-# What the administrator did and has not yet been shown; older ones are dropped.
 _COHORTS = {
     "scene": "The scene",
     "camera": "The camera",
@@ -66,7 +51,7 @@ _COHORTS = {
 }
 
 
-class Site:
+class Site(AdminPages):
     """The pages of one study.
 
     Args:
@@ -84,25 +69,12 @@ class Site:
         hosts: tuple[str, ...] = (),
         public_url: str = "",
     ) -> None:
-        self.answering = answering
-        self.public_url = public_url
-        self.admin_token = secrets.token_urlsafe(24)
-        self._admin_hash = token_hash(self.admin_token)
+        super().__init__(answering, public_url)
         self._pictures = Pictures(find)
-        self._notes: dict[str, tuple[str, list[Invited]]] = {}
         # Cookies know no ports, and browsers keep what waits for a server: two studies that are
         # served under one name must not take each other's.
         self._study = answering.plan.plan
         self.cookie = f"annotator-{self._study[:8]}"
-        self.admin_cookie = f"administrator-{self._study[:8]}"
-        self._secure = public_url.startswith("https:")
-        self._pages = Environment(
-            loader=PackageLoader("contextbias.annotate"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
         self.app = Starlette(
             routes=self._routes(),
             middleware=[Middleware(Gate, hosts=hosts, public_url=public_url)],
@@ -147,12 +119,6 @@ class Site:
                                 "ask whoever gave it to you for a new one.")  # fmt: skip
         return row.annotator
 
-    def _check_admin(self, request: Request) -> None:
-        given = token_hash(request.cookies.get(self.admin_cookie, ""))
-        if not hmac.compare_digest(given, self._admin_hash):
-            raise HTTPException(403, "This page needs the administrator's link, which the server "
-                                "prints when it starts.")  # fmt: skip
-
     async def enter(self, request: Request) -> Response:
         """A personal link: set the cookie, and take the secret out of the address."""
         token = request.path_params["token"]
@@ -160,20 +126,6 @@ class Site:
             raise HTTPException(403, "This link does not work, or not any more. Ask whoever gave "
                                 "it to you for a new one.")  # fmt: skip
         return self._with_cookie("/", self.cookie, token)
-
-    async def enter_admin(self, request: Request) -> Response:
-        """The administrator's link."""
-        token = request.path_params["token"]
-        if not hmac.compare_digest(token_hash(token), self._admin_hash):
-            raise HTTPException(403, "This link is of an earlier start of the server.")
-        return self._with_cookie("/admin", self.admin_cookie, token)
-
-    def _with_cookie(self, where: str, name: str, token: str) -> Response:
-        response = RedirectResponse(where, 303)
-        response.set_cookie(
-            name, token, max_age=_YEAR, httponly=True, samesite="lax", secure=self._secure
-        )
-        return response
 
     # ---- pages of annotators
 
@@ -334,72 +286,6 @@ class Site:
         response.headers["clear-site-data"] = '"cache"'
         return response
 
-    # ---- the administrator's page
-
-    async def admin(self, request: Request) -> Response:
-        """Progress and quality; and once, after something was done, what came of it."""
-        self._check_admin(request)
-        said, invited = self._notes.pop(request.query_params.get("note", ""), ("", []))
-        return await self._admin_page(request, said=said, invited=invited)
-
-    async def back_to_admin(self, _: Request) -> Response:
-        """The address of the administrator's forms, opened by hand."""
-        return RedirectResponse("/admin", 303)
-
-    async def administer(self, request: Request) -> Response:
-        """Invite, give a new link, revoke or remove.
-
-        Answers with another address, so that a reload of the page does not do it again.
-        """
-        self._check_admin(request)
-        form = await form_of(request)
-        what, name = form.get("what", ""), form.get("annotator", "")
-        book = self.answering.book
-        invited: list[Invited] = []
-        try:
-            said = ""
-            if what == "invite":
-                invited = invite(book, whole_number(form.get("number", "")) or 0)
-                said = nothing_for(book, [one.annotator for one in invited])
-            elif what == "link":
-                invited = [new_link(book, name)]
-            elif what == "revoke":
-                revoke(book, name)
-                said = f"The link of {name} works no more; the answers stay."
-            elif what == "remove":
-                if form.get("sure") != name:
-                    raise InputError("the name was not repeated", "nothing was removed")
-                number_removed = self.answering.remove(name)
-                said = f"Removed, with {number_removed} answer{'s'[: number_removed != 1]}."
-            else:
-                raise InputError(f"{what!r} is nothing to do", "use the buttons")
-        except InputError as error:
-            return await self._admin_page(request, said=str(error), status=400)
-        self.answering.refresh()
-        note = secrets.token_urlsafe(12)
-        self._notes[note] = (said, invited)
-        while len(self._notes) > _MOST_NOTES:
-            del self._notes[next(iter(self._notes))]
-        return RedirectResponse(f"/admin?note={note}", 303)
-
-    async def _admin_page(
-        self,
-        request: Request,
-        said: str = "",
-        invited: list[Invited] | None = None,
-        status: int = 200,
-    ) -> Response:
-        base = self.public_url or str(request.base_url).rstrip("/")
-        links = [(one.annotator, f"{base}/a/{one.token}") for one in invited or ()]
-        return self._page(
-            "admin.html.j2",
-            None,
-            status=status,
-            view=await run_in_threadpool(overview_of, self.answering.book.root),
-            said=said,
-            links=links,
-        )
-
     # ---- the rest
 
     async def static(self, request: Request) -> Response:
@@ -442,14 +328,6 @@ class Site:
             "version": row.version,
             "feedback": self.answering.feedback(task, row),
         }
-
-    def _page(
-        self, template: str, name: str | None, *, status: int = 200, **values: Any
-    ) -> HTMLResponse:
-        text = self._pages.get_template(template).render(
-            annotator=name, contact=self.answering.section.contact, words=words, **values
-        )
-        return HTMLResponse(text, status)
 
     async def _refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

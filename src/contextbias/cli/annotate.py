@@ -269,7 +269,7 @@ def import_answers(
 
     Nothing is taken in when one of them does not fit. Taking in the same file again adds nothing.
     """
-    from contextbias.annotate.exchange import from_label_studio
+    from contextbias.annotate.intake import from_label_studio
     from contextbias.errors import InputError
     from contextbias.files import unreadable
 
