@@ -53,6 +53,7 @@ def test_a_table_to_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert any(line.startswith("overall") for line in lines)
     assert any(line.startswith("Cohen, simulated-1 with simulated-2") for line in lines)
     assert any("again:" in line for line in lines)
+    assert any("`unknown` are left out here; the rule about repeats" in line for line in lines)
     assert any("gold answers right" in line for line in lines)
     assert "most people, and reader" in out
 

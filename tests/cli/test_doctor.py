@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -98,7 +99,37 @@ def test_a_study_that_has_all_it_needs(doctor: Doctor, tmp_path: Path) -> None:
     found = doctor(study(tmp_path / "s", SIMULATED))
     assert set(found) == {"generator one", "reader reader", "disk"}
     assert all(line["ok"] for line in found.values())
-    assert "GB expected" in found["disk"]["found"]
+    assert re.match(r"\d+\.\d MB expected, [\d,]+\.\d GB free", found["disk"]["found"])
+
+
+UNKNOWN, SMALL, DONE = (
+    {"name": "g", "pending": 2, "size": None},
+    {"name": "r", "pending": 2, "size": 34_000_000},
+    {"name": "d", "pending": 0, "size": None},
+)
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected", "said"),
+    [
+        ([UNKNOWN], 0, "not known yet"),
+        ([UNKNOWN, SMALL], 34e6, "34.0 MB expected (of g not known yet)"),
+        ([SMALL, DONE], 34e6, "34.0 MB expected"),
+        ([DONE], 0, "0.0 MB expected"),
+    ],
+)
+def test_what_is_not_known_is_not_0(
+    doctor: Doctor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sections: list[dict[str, Any]],
+    expected: float,
+    said: str,
+) -> None:
+    work = {"disk": {"expected": expected, "free": 2e12}, "sections": sections}
+    monkeypatch.setattr(needs, "workload", lambda wanted: work)
+    line = doctor(study(tmp_path / "s", SIMULATED))["disk"]
+    assert (line["ok"], line["found"]) == (True, f"{said}, 2,000.0 GB free")
 
 
 def test_what_backends_ask_for_is_shown(
@@ -153,7 +184,7 @@ def test_too_small_a_disk_is_said(
     doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        needs, "workload", lambda wanted: {"disk": {"expected": 2e12, "free": 1e12}}
+        needs, "workload", lambda wanted: {"disk": {"expected": 2e12, "free": 1e12}, "sections": []}
     )
     line = doctor(study(tmp_path / "s", SIMULATED))["disk"]
     assert (line["ok"], line["fix"]) == (False, "make room")

@@ -26,6 +26,7 @@ def test_without_a_study(capfd: pytest.CaptureFixture[str]) -> None:
     assert "820 images of the role in each condition" in " ".join(out.split())
     assert "172 images a prompt (516 in CF, 1,204 in CA-R, 1,376 in CA-U)" in " ".join(out.split())
     assert "Below 52 images a condition" in out
+    assert "What is to be done" not in out
     assert "never count for more than 20" in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 100
 
@@ -40,6 +41,16 @@ def test_a_study_before_anything_is_paid(capfd: pytest.CaptureFixture[str]) -> N
     out, _ = capfd.readouterr()
     assert "generate" in out
     assert "tried on 4 of them" in out
+    lines = out.splitlines()
+    work, power = (
+        lines.index(title) for title in ("What is to be done", "What the images can find")
+    )
+    assert work < next(k for k, line in enumerate(lines) if line.startswith("STAGE")) < power
+    assert (
+        work < next(k for k, line in enumerate(lines) if "`contextbias validate`" in line) < power
+    )
+    assert power < next(k for k, line in enumerate(lines) if line.startswith("PREVALENCE"))
+    assert lines[power + 1] == "=" * len(lines[power])
     assert [path.read_bytes() for path in kept] == before
 
 

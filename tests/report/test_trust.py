@@ -126,10 +126,13 @@ AGAIN = "contextbias extract STUDY --repeat 1"
     [
         (Means(("simulated",), "simulated"), [PEOPLE, KNOWN, AGAIN]),
         (Means(("folder", "command"), "openai"), [PEOPLE, KNOWN, AGAIN]),
-        (Means(("folder",), "openai", {"temperature": 0}), [PEOPLE, AGAIN]),
+        (Means(("folder",), "openai", {"request": {"temperature": 0}}), [PEOPLE, AGAIN]),
         (Means(("folder",), "local"), [PEOPLE]),
-        (Means(("simulated",), "transformers", {"temperature": 0.0}), [PEOPLE, KNOWN]),
-        (Means(("simulated",), "transformers", {"temperature": 0.7}), [PEOPLE, KNOWN, AGAIN]),
+        (Means(("simulated",), "transformers", {"request": {"temperature": 0.0}}), [PEOPLE, KNOWN]),
+        (
+            Means(("simulated",), "transformers", {"request": {"temperature": 0.7}}),
+            [PEOPLE, KNOWN, AGAIN],
+        ),
         (Means(("simulated",), "local", english=False), [PEOPLE]),
         (Means(("records",), "records", pictures=False), []),
         (Means(("folder",), ""), [PEOPLE]),

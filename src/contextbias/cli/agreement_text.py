@@ -98,6 +98,11 @@ def _people(rows: _Rows, kind: str) -> Iterator[str]:
         if row["method"].endswith(" again") and row["estimand"] == "agreement_raw":
             who = row["method"].split(": ")[1]
             yield f"{who}: {_number(row)} the same, n {row['n']}"
+    if any(row["method"].endswith(" again") for row in rows):
+        yield (
+            "(Missing answers such as `unknown` are left out here; the rule about repeats, and "
+            "`progress`, count them.)"
+        )
 
 
 def _readers(rows: _Rows, kind: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ _UNITS = (("days", 172_800, 86_400), ("h", 7_200, 3_600), ("min", 120, 60), ("s"
 
 
 def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
-    """Lines of a plan.
+    """Lines of a plan: what is to be done first, then what the images can find.
 
     Args:
         plan: From `contextbias.pipeline.planning.plan`.
@@ -22,8 +22,10 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
     study = plan["study"]
     yield f"{study['name']} ({study['folder']})" if study else "ContextBench, without a study"
     if plan["work"] is not None and plan["work"]["sections"]:
+        yield from _heading("What is to be done")
         yield from work_lines(plan["work"])
         yield from _validation(plan["work"])
+    yield from _heading("What the images can find")
     if not plan["comparisons"]:
         yield ""
         yield from _wrapped(
@@ -37,6 +39,12 @@ def plan_lines(plan: dict[str, Any]) -> Iterator[str]:
         yield from _intensity(plan)
     yield ""
     yield f'"{_NONE}" in a table: nothing is to be done, or no size of this kind is enough.'
+
+
+def _heading(title: str) -> Iterator[str]:
+    yield ""
+    yield title
+    yield "=" * len(title)
 
 
 # ---- the work

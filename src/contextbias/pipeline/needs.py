@@ -143,13 +143,24 @@ def _answered(url: str) -> Need:
 def _of_the_disk(wanted: Wanted) -> Iterator[Need]:
     """Room for what is still to be made, as far as the backends can tell."""
     try:
-        disk = workload(wanted)["disk"]
+        work = workload(wanted)
     except ContextBiasError as error:
         yield Need("plan", False, error.problem, error.fix)
         return
-    expected, free = disk["expected"] / 1e9, disk["free"] / 1e9
-    found = f"{expected:,.1f} GB expected, {free:,.1f} GB free"
-    yield Need("disk", expected <= free, found, "" if expected <= free else "make room")
+    disk = work["disk"]
+    expected, free = disk["expected"], disk["free"]
+    pending = [section for section in work["sections"] if section["pending"]]
+    unknown = [section["name"] for section in pending if section["size"] is None]
+    said = f"{_size(expected)} expected" if expected or not unknown else "not known yet"
+    if expected and unknown:
+        said += f" (of {', '.join(unknown)} not known yet)"
+    fits = expected <= free
+    yield Need("disk", fits, f"{said}, {_size(free)} free", "" if fits else "make room")
+
+
+def _size(size: int) -> str:
+    """Bytes in words; what is small is not 0.0 of what is large."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 
 def _tried(what: str, found: str, attempt: Callable[[], object]) -> Need:

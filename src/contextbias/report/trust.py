@@ -223,9 +223,9 @@ def _advice(means: Means) -> Iterable[tuple[str, str]]:
 
 
 def _says_the_same(means: Means) -> bool:
-    """Whether a reader says the same of the same picture, always; a service never promises it."""
+    """Whether a reader says the same of the same picture, but for last bits of sums."""
     if means.reader == "transformers":
-        return means.settings.get("temperature") == 0
+        return bool(means.settings.get("request", {}).get("temperature") == 0)
     return means.reader == "local"
 
 
