@@ -88,6 +88,14 @@ def test_a_table_of_known_answers(tmp_path: Path) -> None:
     assert answers.images("training") == {"i1"}
 
 
+def test_nothing_is_known_in_the_word_that_people_are_offered(tmp_path: Path) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text(TABLE + "i0,accessories,empty,\ni0,clothing_color,empty,\ni1,items,empty,\n")
+    answers = read_answers(path, images()).by_image
+    assert answers["i0"] == {"accessories": ("none",), "clothing_color": ("empty",)}
+    assert answers["i1"] == {"items": ("empty",)}
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -96,9 +104,13 @@ def test_a_table_of_known_answers(tmp_path: Path) -> None:
         ("i0,mood,clam,", "mood has no label 'clam'. Did you mean 'calm'"),
         ("i0,mood,calm,test", "use 'test'"),
         ("i0,mood,,", "line 2: no label"),
+        ("i0,mood,empty,", "mood: 'empty' is no reason here. Reasons here are unknown"),
+        ("i0,mood,no_person,", "mood: 'no_person' is no reason here"),
+        ("i0,items,none,", "'none' is typed; choose it from the list instead. Reasons here are "
+         "unknown, empty"),
         ("", "no known answer"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_table_says_where(tmp_path: Path, line: str, says: str) -> None:
     path = tmp_path / "gold.csv"
     path.write_text(TABLE + line + "\n")

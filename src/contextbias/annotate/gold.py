@@ -141,6 +141,12 @@ def _checked(
         raise InputError(f"{where}: {dimension} has no label {label!r}", hint)
     if label == EMPTY_LIST and EMPTY in dim.vocabulary:
         label = EMPTY  # the only one of the two that people are offered there
+    asked = question(dimension, IMAGE)
+    is_reason = label in _REASONS and label not in dim.vocabulary
+    fault = asked.fault((), label) if is_reason else asked.fault((label,), None)
+    if fault is not None:  # nobody could be right
+        reasons = ", ".join(choice.value for choice in asked.choices if choice.is_reason)
+        raise InputError(f"{where}: {dimension}: {fault}", f"reasons here are {reasons}")
     return known[image], dimension, label
 
 
