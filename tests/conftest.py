@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -56,6 +57,12 @@ def rounding() -> Iterator[None]:
         for name in [n for n in os.environ if n.startswith(("OPENBLAS_", "MKL_", "OMP_"))]:
             patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Ctrl-C ends a test run, and what it starts, even where a shell has started it without."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

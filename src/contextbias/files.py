@@ -31,6 +31,9 @@ IMAGES = "images"
 RECEIPTS = "receipts"
 """Folder of the receipts inside the study."""
 
+BATCHES = "batches"
+"""Folder of what was sent to a provider's Batch API, inside the study."""
+
 TRUTH_SUFFIX = ".truth.json"
 """The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
 

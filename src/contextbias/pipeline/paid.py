@@ -19,7 +19,7 @@ from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.repeats import sample
 from contextbias.pipeline.selection import Wanted, has_file, is_chosen, planted_backends
-from contextbias.pipeline.sessions import told
+from contextbias.pipeline.sessions import in_batches, told
 from contextbias.progress import counted
 from contextbias.tables import OK, ImageRow
 from contextbias.worklist import Worklist, pending, work_off
@@ -225,9 +225,7 @@ def extract(wanted: Wanted, options: Options) -> Done:
 
 def _in_batches(wanted: Wanted) -> str:
     """Requests that are paid for and no readings yet; empty for none."""
-    from contextbias.providers.batch_records import outstanding
-
-    count = outstanding(wanted.study.root)
+    count = in_batches(wanted.study)
     if not count:
         return ""
     return (

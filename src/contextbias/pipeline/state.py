@@ -10,6 +10,7 @@ from contextbias.generate.duplicates import duplicates
 from contextbias.generate.revisions import mixed
 from contextbias.pipeline.derived import other_preset, stale
 from contextbias.pipeline.selection import Wanted, has_file
+from contextbias.pipeline.sessions import in_batches
 from contextbias.store import Study
 from contextbias.tables import OK, ImageRow, ReadingRow
 
@@ -67,8 +68,6 @@ def _lost(wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow]) ->
 
 def status(study: Study) -> dict[str, Any]:
     """How far a study is: counts by stage, what is missing, and whether derived files are there."""
-    from contextbias.providers.batch_records import outstanding
-
     wanted = Wanted(study)
     images = wanted.images()
     readings = wanted.readings(images)
@@ -94,7 +93,7 @@ def status(study: Study) -> dict[str, Any]:
         "kept_but_not_used": study.counts()["images"] - len(images),
         "readings_kept_but_not_used": study.counts()["readings"] - len(readings) - len(further),
         "further_readings": len(further),
-        "requests_in_batches": outstanding(study.root),
+        "requests_in_batches": in_batches(study),
         "attributes": study.fingerprint("attributes") is not None,
         "estimates": study.fingerprint("estimates") is not None,
         "report": str(study.report_path) if study.report_path.is_file() else None,

@@ -18,6 +18,7 @@ from contextbias.extract.work import reading_id
 from contextbias.forecast import Forecast
 from contextbias.ids import content_hash
 from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.sessions import in_batches
 from contextbias.places import is_url
 from contextbias.registry import load_reader
 from contextbias.store import STORE_FILE, Study
@@ -96,8 +97,6 @@ def _of_reader(
     coming: int,
     pixels: tuple[int, int] | None,
 ) -> dict[str, Any]:
-    from contextbias.providers.batch_records import outstanding
-
     total = len(readable) + coming
     try:
         backend = load_reader(section.backend, dict(section.options))
@@ -119,7 +118,7 @@ def _of_reader(
             forecast = _measured(forecast, left, seconds, "readings")
         store = (study.root / STORE_FILE).stat().st_size
         forecast = replace(forecast, size=round(store / len(known) * left))
-    if left and getattr(backend, "takes_batches", False) and (sent := outstanding(study.root)):
+    if left and getattr(backend, "takes_batches", False) and (sent := in_batches(study)):
         note = f"{sent:,} requests of this study are in batches: --batch collects them"
         forecast = replace(forecast, notes=(*forecast.notes, note))
     workers = getattr(backend, "concurrency", None) or _workers(study, backend.parallel)

@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from contextbias.errors import StudyError
-from contextbias.files import unreadable, write_atomic
+from contextbias.files import BATCHES, unreadable, write_atomic
 from contextbias.ids import canonical_json
-
-FOLDER = "batches"
-"""Folder of the records inside the study."""
 
 SENDING = "sending"
 """Written before anything is uploaded."""
@@ -85,7 +82,7 @@ class Records:
     @property
     def place(self) -> Path:
         """The folder."""
-        return self.folder / FOLDER
+        return self.folder / BATCHES
 
     def input_path(self, name: str) -> Path:
         """Where the requests of a batch lie until they are sent."""
@@ -179,7 +176,7 @@ class Records:
 
 def outstanding(folder: Path) -> int:
     """Requests of a study that are in batches: with a provider, or back and not yet rows."""
-    return sum(len(_record(path).ids) for path in sorted((folder / FOLDER).glob("*.json")))
+    return sum(len(_record(path).ids) for path in sorted((folder / BATCHES).glob("*.json")))
 
 
 def lines_of(data: bytes) -> Iterator[bytes]:
