@@ -15,6 +15,7 @@ import pytest
 from tests.annotate.made import answering, rewrite
 from tests.annotate.test_command import call
 
+from contextbias.cli.agreement_text import as_table
 from contextbias.pipeline import Options, run
 from contextbias.pipeline.annotation import simulate_people
 from contextbias.pipeline.people import (
@@ -172,6 +173,10 @@ def test_a_study_that_grows_has_corrected_numbers_of_what_could_be_drawn(
     with opened(folder) as study:
         run(study, ("bench", "generate"), Options())
         assert drawable_images(folder, Wanted(study).images) == first
+        later = sum(image.image_id not in first for image in study.images())
+    found = people_agreement(folder)
+    assert found.later == later > 0
+    assert f"\n{later} images came after the sample was drawn" in as_table(found)
     after = estimates(folder)
     rows = after.filter(pl.col("corrected") & pl.col("point").is_not_null())
     assert rows.height

@@ -65,6 +65,11 @@ def _annotators(found: PeopleAgreement) -> Iterator[str]:
         if found.simulated < len(counting):
             kind = f" ({found.simulated} of them simulated)"
     yield f"{len(counting)} annotators count{kind}"
+    if found.later:
+        yield (
+            f"{found.later:,} images came after the sample was drawn: nobody is asked about them, "
+            "and corrected estimates are about the others"
+        )
     for one in found.annotators:
         if one.breaks:
             yield f"left out: {one.annotator}, {'; '.join(one.breaks)}"

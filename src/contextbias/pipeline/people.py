@@ -11,6 +11,7 @@ from contextbias.annotation_tables import SAMPLE
 from contextbias.errors import InputError
 from contextbias.ids import content_hash
 from contextbias.people import Annotations, AnnotatorQuality, Rules, excluded, qualities
+from contextbias.pipeline.selection import Wanted
 from contextbias.schema import CODEBOOK_VERSION
 from contextbias.store import MAPPING_FILE, STORE_FILE, Study
 from contextbias.tables import OK, ImageRow
@@ -105,6 +106,8 @@ class PeopleAgreement:
     """Everybody who answered, and which rules they break."""
     simulated: int
     """How many of those who count are simulated."""
+    later: int
+    """Images of the study that came after people's sample was drawn."""
 
 
 def people_agreement(root: Path) -> PeopleAgreement:
@@ -122,6 +125,9 @@ def people_agreement(root: Path) -> PeopleAgreement:
 
     with Study.open(root) as study:
         config, attributes, mapping = study.config, study.scan_attributes(), study.mapping()
+        images = [image for image in Wanted(study).images() if image.status == OK]
+    drawable = drawable_images(root, lambda: images)
+    later = 0 if drawable is None else sum(i.image_id not in drawable for i in images)
     answers = people_answers(root, mapping)
     with Annotations.open(root) as book:
         annotators = [each for each in annotator_qualities(book) if each.answers]
@@ -138,7 +144,8 @@ def people_agreement(root: Path) -> PeopleAgreement:
         bootstrap=section.bootstrap, seed=config.study.seed, alpha=section.alpha,
     )  # fmt: skip
     simulated = answers.filter("simulated")["annotator"].n_unique()
-    return PeopleAgreement(estimates, consensus_frame(consensus(answers)), annotators, simulated)
+    said = consensus_frame(consensus(answers))
+    return PeopleAgreement(estimates, said, annotators, simulated, later)
 
 
 def _canonical(mapping: bytes | None) -> Callable[[str, str], str]:
