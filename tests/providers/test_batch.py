@@ -13,6 +13,7 @@ from tests.provider import Batches, FakeProvider, always, first
 from tests.providers.conftest import asking
 
 from contextbias.errors import Incomplete, MissingPart, StudyError
+from contextbias.files import BATCHES
 from contextbias.providers import (
     BatchOptions,
     Budget,
@@ -26,7 +27,7 @@ from contextbias.providers import (
     refuse_twice,
 )
 from contextbias.providers.batch import request_id
-from contextbias.providers.batch_records import FOLDER, Records
+from contextbias.providers.batch_records import Records
 
 PRICE = price("gpt-5-mini")
 assert PRICE is not None
@@ -54,7 +55,7 @@ def collect_by(
 
 
 def nothing_left(provider: FakeProvider, folder: Path) -> bool:
-    return list((folder / FOLDER).iterdir()) == [] and provider.batches.files == {}
+    return list((folder / BATCHES).iterdir()) == [] and provider.batches.files == {}
 
 
 def once_each(provider: FakeProvider) -> bool:
@@ -234,7 +235,7 @@ def test_a_key_that_comes_back_in_a_batch_is_in_no_file(
     with FakeProvider(key=key, plan=always("echo", code=400)).running() as provider:
         replies = collect_by(provider, tmp_path, 3)
         _, reply = next(replies)
-        kept = b"".join(path.read_bytes() for path in (tmp_path / FOLDER).iterdir())
+        kept = b"".join(path.read_bytes() for path in (tmp_path / BATCHES).iterdir())
         assert b"no good" in kept
         assert key.encode() not in kept
         assert key not in str(reply)
@@ -391,8 +392,8 @@ def test_a_server_without_batches(tmp_path: Path) -> None:
 
 
 def test_a_record_that_cannot_be_read_stops_it(tmp_path: Path) -> None:
-    (tmp_path / FOLDER).mkdir()
-    (tmp_path / FOLDER / "x.json").write_text("{}")
+    (tmp_path / BATCHES).mkdir()
+    (tmp_path / BATCHES / "x.json").write_text("{}")
     with pytest.raises(StudyError, match=r"x\.json is no record of a batch"):
         outstanding(tmp_path)
     with FakeProvider().running() as provider, pytest.raises(StudyError):

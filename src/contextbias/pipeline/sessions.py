@@ -17,7 +17,7 @@ Paid = TypeVar("Paid", GenerateTask, ExtractTask)
 def in_batches(study: Study) -> int:
     """Requests that are with a provider's Batch API, or back and not yet rows.
 
-    A study that never sent a batch loads no providers, which takes a tenth of a second.
+    A study that never sent a batch loads no providers.
     """
     if not (study.root / BATCHES).is_dir():
         return 0
