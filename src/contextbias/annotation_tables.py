@@ -146,8 +146,8 @@ class AnswerRow:
     key: str
     """Made by the page for this answer; the same answer sent twice is stored once."""
     created_at: str
-    """UTC, ISO 8601: when it was given, by the clock of the server. An answer that waited on a device
-    was stored later."""
+    """UTC, ISO 8601: when it was given, by the clock of the server. An answer that waited on a
+    device was stored later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

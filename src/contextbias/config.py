@@ -118,8 +118,8 @@ class CanonicaliseSection(_Section):
     """``model``: groups that were given less often than this are not asked about; their offline
     label stands."""
     model: dict[str, Any] = Field(default_factory=dict)
-    """``model``: which language model, and how it is reached: ``{model = "gpt-5.4-mini"}`` at least;
-    further options on the page about labels of open vocabularies."""
+    """``model``: which language model, and how it is reached: ``{model = "gpt-5.4-mini"}`` at
+    least; further options on the page about labels of open vocabularies."""
 
     @model_validator(mode="after")
     def _keys_have_an_effect(self) -> CanonicaliseSection:
