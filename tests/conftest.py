@@ -59,9 +59,13 @@ def rounding() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def interruptible() -> None:
-    """Ctrl-C ends a test run, and what it starts, even where a shell has started it without."""
+    """Ctrl-C is Python's own at the start of every test.
+
+    A test that calls the program's `main` in this process leaves the handler of the program, and a
+    shell may have started the run without any.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
