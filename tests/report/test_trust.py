@@ -92,6 +92,7 @@ def people(raw: float, kappa: float, method: str = "image") -> list[dict[str, An
     [
         # One label is in nearly all pictures: neither of them is guessing.
         (0.9, 0.0, 0.83, 0.1, "one answer is so common that agreement says little"),
+        (0.95, 0.0, 0.73, 0.1, "one answer is so common that agreement says little"),
         (0.9, 0.0, 0.83, 0.7, "little better than guessing: do not rely on it"),
         (0.78, 0.3, 0.8, 0.9, "little better than guessing: do not rely on it"),
         (0.7, 0.5, 0.75, 0.5, "often otherwise than people: with care; people do not agree with "

@@ -310,7 +310,7 @@ def _verdict(raw: float, kappa: float | None, theirs: float | None, beyond: floa
     if kappa is None:
         return "all pictures look alike here: nothing to tell apart"
     unsure = beyond is not None and beyond < _LOW
-    if kappa < _LOW and unsure and min(raw, theirs or 0.0) >= _HIGH:
+    if kappa < _LOW and unsure and raw >= _HIGH:
         return "one answer is so common that agreement says little"
     words = next(text for least, text in _WORDS if kappa >= least)
     if theirs is None or kappa >= _LOW or raw < theirs - _AS_GOOD:
