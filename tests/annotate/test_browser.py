@@ -17,6 +17,9 @@ from contextbias.annotation_tables import IMAGE, SET
 from contextbias.people import Annotations
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (extra: dev)")
+expect = playwright.expect
+PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 pytestmark = pytest.mark.browser
 
 DESKTOP = {"viewport": {"width": 1366, "height": 768}}
@@ -51,7 +54,7 @@ class Person:
 
     def __init__(self, browser: Any, url: str, token: str, **options: Any) -> None:
         self.context = browser.new_context(**options)
-        self.context.set_default_timeout(20_000)
+        self.context.set_default_timeout(PATIENCE_MS)
         self.url = url
         self.faults: list[str] = []
         self.page = self.window()
@@ -135,7 +138,7 @@ def by_pointer(person: Person, act: str) -> int:
             box = page.locator("#slider").bounding_box()
             place = {"x": box["width"] * 0.74, "y": box["height"] / 2}
             getattr(page.locator("#slider"), act)(position=place)
-            assert page.locator("#shown").inner_text() == "3"
+            expect(page.locator("#shown")).to_have_text("3")
         getattr(page.locator("#save"), act)()
         number += 1
         person.changed(before)
@@ -198,18 +201,18 @@ def test_a_reload_in_the_middle_and_another_device(browser: Any, small: Path) ->
         page.wait_for_function("document.getElementById('number').textContent === '2'")
         page.reload()
         person.ready()
-        assert page.locator("#number").inner_text() == "2"
+        expect(page.locator("#number")).to_have_text("2")
         keys.press("Escape")  # out of the field for words
         keys.press("b")
-        assert page.get_by_label("tense").is_checked()
-        assert page.locator("#shown").inner_text() == "3"
+        expect(page.get_by_label("tense")).to_be_checked()
+        expect(page.locator("#shown")).to_have_text("3")
         keys.press("s")  # skips what was answered already, on to the open one
-        assert page.locator("#number").inner_text() == "2"
+        expect(page.locator("#number")).to_have_text("2")
         phone = Person(browser, url, link, **PHONE)
         assert "1 of 20 questions" in phone.page.inner_text("main")
         phone.page.get_by_role("link", name="Go on").tap()
         phone.ready()
-        assert phone.page.locator("#number").inner_text() == "2"
+        expect(phone.page.locator("#number")).to_have_text("2")
         phone.close()
         person.close()
 
@@ -238,7 +241,7 @@ def test_a_server_that_is_killed_in_the_middle(browser: Any, small: Path) -> Non
         keys.press("1")
         keys.press("Enter")
         page.get_by_text("2 answers are kept on this device").wait_for()
-        assert page.locator("#number").inner_text() == "4"
+        expect(page.locator("#number")).to_have_text("4")
         keys.press("2")
         keys.press("1")
         keys.press("Enter")  # the item is done; the page waits for the server
@@ -246,7 +249,7 @@ def test_a_server_that_is_killed_in_the_middle(browser: Any, small: Path) -> Non
         with served(small, port=int(url.rpartition(":")[2])):
             page.wait_for_url("**/item/2")
             person.ready()
-            assert page.locator("#number").inner_text() == "1"
+            expect(page.locator("#number")).to_have_text("1")
             person.close()
     with answering(small) as study:
         rows = study.book.audit_trail()
@@ -294,11 +297,11 @@ def test_two_windows_disagree(browser: Any, small: Path) -> None:
             page.keyboard.press("Enter")
             page.get_by_text("stored", exact=True).wait_for()
         other.get_by_text("answered in another window or on another device, too").wait_for()
-        assert person.page.locator("#message").inner_text() == ""
+        expect(person.page.locator("#message")).to_have_text("")
         person.page.reload()
         person.ready()
         person.page.get_by_role("button", name="Back").click()
-        assert person.page.get_by_label("joyful").is_checked()
+        expect(person.page.get_by_label("joyful")).to_be_checked()
         person.close()
     with answering(small) as study:
         rows = study.book.audit_trail()
@@ -316,34 +319,34 @@ def test_keys_zoom_help_and_what_is_missing(browser: Any, small: Path) -> None:
         page.goto(f"{url}/item/1")
         person.ready()
         keys.press("Enter")
-        assert "Choose an answer first" in page.locator("#message").inner_text()
+        expect(page.locator("#message")).to_contain_text("Choose an answer first")
         keys.press("2")
         keys.press("Enter")
-        assert "In how many of the 4 pictures?" in page.locator("#message").inner_text()
+        expect(page.locator("#message")).to_contain_text("In how many of the 4 pictures?")
         keys.press("t")
-        assert page.locator("#shown").inner_text() == "4"
+        expect(page.locator("#shown")).to_have_text("4")
         keys.press("ArrowLeft")
-        assert page.locator("#shown").inner_text() == "3"
+        expect(page.locator("#shown")).to_have_text("3")
         keys.press("Escape")  # back to the answers: a digit is an answer again
         keys.press("1")
-        assert page.get_by_label("calm").is_checked()
+        expect(page.get_by_label("calm")).to_be_checked()
         keys.press("u")
-        assert page.get_by_label("unknown").is_checked()
-        assert page.locator("#count").is_hidden()
+        expect(page.get_by_label("unknown")).to_be_checked()
+        expect(page.locator("#count")).to_be_hidden()
         keys.press("z")
         zoom = page.locator("#zoom")
-        assert "Picture 1 of 4" in zoom.inner_text()
+        expect(zoom).to_contain_text("Picture 1 of 4")
         keys.press("ArrowLeft")
-        assert "Picture 4 of 4" in zoom.inner_text()
+        expect(zoom).to_contain_text("Picture 4 of 4")
         assert page.locator("#zoom-picture").evaluate(
             "image => image.decode().then(() => image.naturalWidth)"
         )
         keys.press("Escape")
         keys.press("?")
-        assert page.locator("#help").is_visible()
+        expect(page.locator("#help")).to_be_visible()
         keys.press("Escape")
-        assert page.locator("#help").is_hidden()
-        assert page.get_by_label("unknown").is_checked()  # none of it has changed the answer
+        expect(page.locator("#help")).to_be_hidden()
+        expect(page.get_by_label("unknown")).to_be_checked()  # none of it has changed the answer
         # Letters and digits can be switched off, here and for the next page.
         keys.press("?")
         page.get_by_label("Letters and digits do nothing").check()
@@ -355,11 +358,11 @@ def test_keys_zoom_help_and_what_is_missing(browser: Any, small: Path) -> None:
             number = page.locator("#number").inner_text()
             for key in "1s?z":
                 keys.press(key)
-            assert page.locator("#number").inner_text() == number
-            assert page.locator("dialog[open]").count() == 0
+            expect(page.locator("#number")).to_have_text(number)
+            expect(page.locator("dialog[open]")).to_have_count(0)
         page.get_by_label("unknown").check()
         keys.press("Enter")
-        assert page.locator("#number").inner_text() == str(int(number) + 1)
+        expect(page.locator("#number")).to_have_text(str(int(number) + 1))
         person.close()
 
 
@@ -382,12 +385,12 @@ def test_lists_of_a_single_picture(browser: Any, small: Path) -> None:
         keys.type("Unknown")
         keys.press("Enter")
         keys.press("Enter")
-        assert '"Unknown" is in the list below' in page.locator("#message").inner_text()
+        expect(page.locator("#message")).to_contain_text('"Unknown" is in the list below')
         page.get_by_role("button", name="Take away Unknown").click()
         page.get_by_label("A few words").focus()
         keys.type("cup, red  tree, Cup")
         keys.press("Enter")
-        assert page.locator("#chips button").count() == 2
+        expect(page.locator("#chips button")).to_have_count(2)
         page.get_by_role("button", name="Take away cup").click()
         page.get_by_label("A few words").fill("bench")  # not added, and stored all the same
         page.get_by_role("button", name="Store, next").click()
@@ -465,17 +468,26 @@ def test_a_second_enter_while_practice_is_stored(browser: Any, small: Path) -> N
         page, keys = person.page, person.page.keyboard
         held: list[Any] = []
         page.route("**/answers", lambda route: held.append(route))
+
+        def sent() -> Any:
+            """The answer that is on its way, as soon as the browser has sent it."""
+            for _ in range(PATIENCE_MS // 10):
+                if held:
+                    break
+                page.wait_for_timeout(10)
+            return held.pop()
+
         keys.press("2")
         keys.press("3")
         for _ in range(3):
             keys.press("Enter")
-        assert page.locator("#number").inner_text() == "1"
-        held.pop().continue_()
+        expect(page.locator("#number")).to_have_text("1")
+        sent().continue_()
         page.locator("#feedback").wait_for()
-        assert page.locator("#number").inner_text() == "1"
+        expect(page.locator("#number")).to_have_text("1")
         keys.press("Enter")
-        assert page.locator("#number").inner_text() == "2"
-        assert page.locator("#feedback").is_hidden()
+        expect(page.locator("#number")).to_have_text("2")
+        expect(page.locator("#feedback")).to_be_hidden()
         # Gone back while an answer is on its way: its feedback is not shown under another question.
         keys.type("cup")
         keys.press("Enter")
@@ -483,13 +495,14 @@ def test_a_second_enter_while_practice_is_stored(browser: Any, small: Path) -> N
         keys.press("Enter")
         keys.press("Escape")
         keys.press("b")
-        assert page.locator("#number").inner_text() == "1"
+        expect(page.locator("#number")).to_have_text("1")
         shown = page.locator("#feedback").inner_text()
+        late = sent()
         with page.expect_response("**/answers"):
-            held.pop().continue_()
+            late.continue_()
         page.get_by_text("stored", exact=True).wait_for()
-        assert page.locator("#feedback").inner_text() == shown
-        assert page.locator("#save-text").inner_text() == "Store, next"
+        expect(page.locator("#feedback")).to_have_text(shown)
+        expect(page.locator("#save-text")).to_have_text("Store, next")
         page.unroute("**/answers")
         person.close()
 
@@ -513,7 +526,7 @@ def test_an_older_answer_that_waited_does_not_count(browser: Any, small: Path) -
         laptop.context.set_offline(False)
         laptop.page.get_by_text("the one that was given last counts: the other one").wait_for()
         laptop.page.get_by_role("button", name="Back").click()
-        assert laptop.page.get_by_label("tense").is_checked()
+        expect(laptop.page.get_by_label("tense")).to_be_checked()
         laptop.close()
         phone.close()
     with answering(small) as study:
