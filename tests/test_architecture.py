@@ -28,6 +28,7 @@ LEVELS: dict[str, int] = {
     "files": 2,
     "forecast": 2,
     "interrupts": 2,
+    "pictures": 2,
     "places": 2,
     "config": 2,
     "options": 2,

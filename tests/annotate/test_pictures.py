@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -33,6 +34,18 @@ def test_pixels_alone_and_never_larger(picture: Path, edge: int, size: tuple[int
     with Image.open(io.BytesIO(data)) as shown:
         assert shown.format == "WEBP"
         assert shown.size == size
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "I;16"])
+def test_people_see_what_readers_see(tmp_path: Path, mode: str) -> None:
+    """Transparency is white, and 16 bits of grey are no white page."""
+    values: dict[str, Any] = {"RGBA": (0, 0, 0, 0), "LA": (0, 0), "I;16": 0x8000}
+    shades = {"RGBA": 255, "LA": 255, "I;16": 0x80}
+    Image.new(mode, (8, 8), values[mode]).save(tmp_path / "x.png")
+    data = encoded(tmp_path / "x.png", 512)
+    assert data is not None
+    with Image.open(io.BytesIO(data)) as shown:
+        assert abs(shown.convert("RGB").getpixel((4, 4))[0] - shades[mode]) <= 2
 
 
 def test_what_is_no_picture_is_none(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image
+
+from contextbias.pictures import UnreadablePicture, decode_picture
 
 FindPicture = Callable[[str], Path | None]
 """Image id -> its file, which is fetched if it is kept elsewhere; None when there is none."""
@@ -23,7 +25,6 @@ SIZES = {"small": 512, "large": 1600}
 """Name -> longest side in pixels."""
 
 _QUALITY = 80
-_ERRORS = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
 
 
 class Pictures:
@@ -83,16 +84,15 @@ class Pictures:
 
 
 def encoded(path: Path, edge: int) -> bytes | None:
-    """WebP bytes with at most `edge` pixels a side and no metadata; None when unreadable."""
+    """WebP bytes with at most `edge` pixels a side and no metadata; None when unreadable.
+
+    People see what readers see: upright, and transparency on white.
+    """
     try:
-        with Image.open(path) as opened:
-            opened.draft("RGB", (2 * edge, 2 * edge))
-            picture = ImageOps.exif_transpose(opened)
-            picture.thumbnail((edge, edge), Image.Resampling.LANCZOS, reducing_gap=2.0)
-            bare = picture.convert("RGB")
-            bare.info.clear()
-            buffer = io.BytesIO()
-            bare.save(buffer, "WEBP", quality=_QUALITY, method=2)
-    except _ERRORS:
+        picture = decode_picture(path, 2 * edge)
+    except (OSError, UnreadablePicture):
         return None
+    picture.thumbnail((edge, edge), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    buffer = io.BytesIO()
+    picture.save(buffer, "WEBP", quality=_QUALITY, method=2)
     return buffer.getvalue()

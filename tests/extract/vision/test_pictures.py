@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from contextbias.extract.pictures import UnreadablePicture
 from contextbias.extract.vision.pictures import encode_picture, scaled, sized_picture
 from contextbias.ids import bytes_sha256
+from contextbias.pictures import UnreadablePicture
 
 SECRET = "a photo of a nurse in a subway station"
 

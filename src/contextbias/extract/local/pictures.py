@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from contextbias.extract.pictures import UnreadablePicture, decode_picture
+from contextbias.pictures import UnreadablePicture, decode_picture
 
 __all__ = ["LONGEST_SIDE", "UnreadablePicture", "load_rgb"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contextbias.extract.pictures import UnreadablePicture
 from contextbias.extract.protocol import Picture
 from contextbias.extract.vision.answers import Answer, parse_answer
 from contextbias.extract.vision.instructions import REQUEST, Instructions
 from contextbias.extract.vision.pictures import Encoding, Payload, encode_picture
+from contextbias.pictures import UnreadablePicture
 from contextbias.providers.chat import encode, send
 from contextbias.providers.line import Line
 from contextbias.providers.outcomes import INVALID, Reply

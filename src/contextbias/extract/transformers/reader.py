@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from contextbias.extract.pictures import UnreadablePicture
 from contextbias.extract.protocol import Picture, RawReading
 from contextbias.extract.transformers import needs
 from contextbias.extract.transformers.options import TransformersReaderOptions
@@ -22,6 +21,7 @@ from contextbias.extract.transformers.weights import Source
 from contextbias.extract.vision.instructions import TEMPLATE_VERSION
 from contextbias.extract.vision.pictures import sized_picture
 from contextbias.forecast import Forecast
+from contextbias.pictures import UnreadablePicture
 from contextbias.schema import DIMENSIONS
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Literal
 
 from PIL import Image
 
-from contextbias.extract.pictures import decode_picture
 from contextbias.ids import bytes_sha256
+from contextbias.pictures import decode_picture
 
 Encoding = Literal["jpeg", "png"]
 """How pixels are sent."""
