@@ -12,15 +12,25 @@ from contextbias.files import StudyFiles, write_atomic
 from tests import rows
 
 
-def test_writes_whole_files_with_the_usual_permissions(tmp_path: Path) -> None:
+def test_whole_files_are_written(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b.txt"
     write_atomic(path, b"one")
     write_atomic(path, b"two")
     assert path.read_bytes() == b"two"
     assert list(path.parent.iterdir()) == [path]
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_files_are_as_open_as_the_user_wants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the mask is never touched: it belongs to all threads of the process."""
+    before, set_mask = os.umask(0o027), os.umask
+    try:
+        monkeypatch.setattr(os, "umask", None)
+        write_atomic(tmp_path / "x", b"one")
+        assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
+    finally:
+        set_mask(before)
 
 
 def test_an_interruption_leaves_the_old_file_and_no_other(
@@ -29,10 +39,10 @@ def test_an_interruption_leaves_the_old_file_and_no_other(
     path = tmp_path / "x"
     write_atomic(path, b"old")
 
-    def interrupted(_: Path, __: int) -> None:
+    def interrupted(_: Path, __: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Path, "chmod", interrupted)
+    monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_atomic(path, b"new")
     assert path.read_bytes() == b"old"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import sqlite3
 import subprocess
 import sys
@@ -159,19 +160,30 @@ def test_dropping_a_receipt_twice_is_no_error(study: Study) -> None:
     assert not path.exists()
 
 
-def test_half_written_files_of_a_killed_run_go(tmp_path: Path) -> None:
-    root = tmp_path / "s"
-    Study.create(root, CONFIG).close()
+@pytest.mark.parametrize("place", ["", "{0}/shared", "file://{0}/shared"])
+def test_half_written_files_of_a_killed_run_go(tmp_path: Path, place: str) -> None:
+    if "://" in place:
+        pytest.importorskip("fsspec")
+    root, shared = tmp_path / "s", tmp_path / "shared/g"
+    shared.mkdir(parents=True)
+    images = f'[run]\nimages = "{place.format(tmp_path)}"\n' if place else ""
+    Study.create(root, CONFIG + images).close()
     script = (
         "import os, sys; from pathlib import Path; from contextbias.store import Study\n"
         f"study = Study.open(Path({str(root)!r}), writing=True)\n"
-        "(study.root / '.x.part').write_bytes(b'half')\n"
+        f"for folder in (study.root, Path({str(shared)!r})):\n"
+        "    (folder / '.x.part').write_bytes(b'half')\n"
+        "    (folder / 'y.png').write_bytes(b'whole')\n"
         "os._exit(9)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=False)
     assert (root / ".x.part").exists()
+    assert (shared / ".x.part").exists()
     Study.open(root, writing=True).close()
     assert not (root / ".x.part").exists()
+    assert (shared / ".x.part").exists() is not bool(place)
+    assert (root / "y.png").exists()
+    assert (shared / "y.png").exists()
 
 
 # ---- who may write
@@ -183,6 +195,19 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(study: Study) -> None:
     assert caught.value.exit_code == 2
     with Study.open(study.root) as reading:
         assert reading.config.study.name == "s"
+
+
+def test_a_file_system_without_locks_is_no_other_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Study.create(tmp_path / "s", CONFIG).close()
+
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with pytest.raises(StudyError, match=r"\.lock cannot be locked: function not implemented"):
+        Study.open(tmp_path / "s", writing=True)
 
 
 def test_the_lock_is_free_after_closing_and_after_a_failure(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from contextbias.errors import InputError, StudyError
 from contextbias.ids import canonical_json
-from contextbias.places import Folder, Place, Remote, place_at, remove
+from contextbias.places import Folder, Place, Remote, part_name, place_at, remove
 
 IMAGES = "images"
 """Folder of the images inside the study."""
@@ -73,14 +73,13 @@ def write_atomic(path: Path, data: bytes) -> None:
     path = Path(os.path.realpath(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+        part = path.with_name(part_name())
+        stream = part.open("xb")
     except OSError as error:
         raise unwritable(path.parent, error) from None
-    part = Path(name)
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with stream:
             stream.write(data)
-        part.chmod(0o666 & ~_umask())
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -152,12 +151,12 @@ class StudyFiles:
         place = self._place()
         if place is None:
             return
-        mine, owner = str(self.root), None
+        mine, owner = os.path.realpath(self.root), None
         if place.has(_OWNER):
             owner = place.read(_OWNER).decode("utf-8", "replace")
         if owner is None:
             place.write(_OWNER, mine.encode())
-        elif owner != mine:
+        elif os.path.realpath(owner) != mine:
             raise StudyError(
                 f"{self.images} keeps the images of the study {owner}",
                 "give each study a place of its own; if this study was moved, remove "
@@ -202,6 +201,12 @@ class StudyFiles:
                 write_atomic(path.with_name(beside.rpartition("/")[2]), place.read(beside))
             write_atomic(path, place.read(name))
         return path
+
+    def sweep(self) -> None:
+        """Remove what was half-written when a run was killed, here and in the place of images."""
+        Folder(self.root).sweep()
+        if (place := self._place()) is not None:
+            place.sweep()
 
     def where(self) -> str:
         """The place of images and receipts, in words."""
@@ -304,12 +309,17 @@ def _scratch() -> Path:
     return folder
 
 
-def passing_folder(prefix: str) -> Path:
-    """Make a folder for files of this process; those that killed ones have left are removed."""
-    for old in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+def passing_folder(prefix: str, within: str | None = None) -> Path:
+    """Make a folder for files of this process; those that killed ones have left are removed.
+
+    Args:
+        prefix: Of its name.
+        within: Where; None for the usual folder of temporary files.
+    """
+    for old in Path(within or tempfile.gettempdir()).glob(f"{prefix}*-*"):
         if not _is_running(old.name.removeprefix(prefix).partition("-")[0]):
             shutil.rmtree(old, ignore_errors=True)
-    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=within))
 
 
 def _is_running(pid: str) -> bool:
@@ -376,10 +386,3 @@ def _receipt_of(path: Path | str, data: bytes) -> Receipt:
     ):
         raise not_a_receipt(path, "it has no table and row")
     return Receipt(content["table"], content["row"], path)
-
-
-def _umask() -> int:
-    # Reading the mask means setting it; a temporary file is private and has to be opened up again.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from contextbias.errors import StudyError
-from contextbias.files import RECEIPTS, unreadable, unwritable
+from contextbias.files import RECEIPTS, StudyFiles, unreadable, unwritable
 
 CONFIG_FILE = "study.toml"
 STORE_FILE = "study.sqlite"
@@ -71,17 +71,24 @@ def take_lock(
         raise unwritable(root, error) from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(handle)
         raise StudyError(f"another contextbias is writing in {root}", fix) from None
+    except OSError as error:  # some file systems of clusters know no locks
+        os.close(handle)
+        reason = (error.strerror or str(error)).lower()
+        raise StudyError(
+            f"{path} cannot be locked: {reason}",
+            "keep the study where files can be locked (Lustre: mounted with `flock`), and only its "
+            "images in the shared folder, by [run] images",
+        ) from None
     return handle
 
 
-def sweep_after_a_crash(root: Path, lock: int) -> None:
+def sweep_after_a_crash(files: StudyFiles, lock: int) -> None:
     """Take away what a killed run left half-written, and write into the lock file whose it is."""
     # The lock file is empty after a clean end. What a killed run left half-written can go.
     if os.fstat(lock).st_size:
-        for part in root.rglob(".*.part"):
-            part.unlink(missing_ok=True)
+        files.sweep()
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +20,15 @@ from contextbias.errors import ConfigError, InputError, MissingPart, one_line
 
 _RENAMING = frozenset({"file", "local", "ftp", "sftp", "ssh", "smb", "hdfs", "webhdfs"})
 # File systems, where a file that is being written can be seen. In object stores it cannot.
+
+
+_HALF_WRITTEN = ".*.part"
+# Names of files on their way to their own, beside it.
+
+
+def part_name() -> str:
+    """A name, which no other file has, for what is half-written; `Place.sweep` knows it."""
+    return f".{uuid4().hex}.part"
 
 
 class Place(Protocol):
@@ -48,6 +58,10 @@ class Place(Protocol):
         """Names of the files right in a folder, sorted; none where it is not there."""
         ...
 
+    def sweep(self) -> None:
+        """Remove what was half-written when its writer was killed."""
+        ...
+
 
 @dataclass(frozen=True)
 class Remote:
@@ -60,12 +74,13 @@ class Remote:
     def write(self, name: str, data: bytes) -> str:
         """Write a file, beside and renamed where others could see half of it."""
         files, path = self._files(), self._path(name)
+        folder = path.rpartition("/")[0]
         try:
-            files.makedirs(path.rpartition("/")[0], exist_ok=True)
+            files.makedirs(folder, exist_ok=True)
             if not _is_renaming(files):
                 files.pipe_file(path, data)
                 return self.where(name)
-            part = f"{path}.{uuid4().hex}.part"
+            part = f"{folder}/{part_name()}"
             files.pipe_file(part, data)
             files.mv(part, path)
         except Exception as error:  # every file system has errors of its own
@@ -104,6 +119,13 @@ class Remote:
         except FileNotFoundError:
             return []
         return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
+
+    def sweep(self) -> None:
+        """Remove what was half-written."""
+        self._files().invalidate_cache()
+        for path in self._reached(lambda files: files.find(self._path(""))):
+            if fnmatch(path.rpartition("/")[2], _HALF_WRITTEN):
+                self._reached(lambda files, path=path: files.rm_file(path))
 
     def _reached(self, ask: Any) -> Any:
         try:
@@ -156,6 +178,11 @@ class Folder:
             return sorted(os.listdir(self.root / folder))  # noqa: PTH208 - a glob hides errors
         except FileNotFoundError:
             return []
+
+    def sweep(self) -> None:
+        """Remove what was half-written."""
+        for part in self.root.rglob(_HALF_WRITTEN):
+            part.unlink(missing_ok=True)
 
 
 def is_url(text: str) -> bool:

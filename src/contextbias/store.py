@@ -104,7 +104,7 @@ class Study:
                 study.files.claim()
                 study._take_in_receipts()
             if lock is not None:
-                sweep_after_a_crash(root, lock)
+                sweep_after_a_crash(study.files, lock)
         except BaseException:
             if lock is not None:
                 os.close(lock)

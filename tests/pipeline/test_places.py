@@ -109,3 +109,16 @@ def test_two_studies_do_not_share_a_place(study: Path, capsys: pytest.CaptureFix
     assert f"keeps the images of the study {study}" in capsys.readouterr().err
     assert not (other / "images").exists()
     assert contextbias("generate", str(study), "--limit", "1") == 0
+
+
+def test_a_study_is_the_same_by_whichever_path(
+    study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert contextbias("generate", str(study), "--limit", "1") == 0
+    link, below = study.parent / "link", study.parent / "below"
+    link.symlink_to(study)
+    below.mkdir()
+    monkeypatch.chdir(below)
+    for path in (link, Path("../study")):
+        assert contextbias("generate", str(path), "--limit", "1") == 0, capsys.readouterr().err
+    assert len(list((study.parent / "elsewhere").rglob("*.png"))) == 3

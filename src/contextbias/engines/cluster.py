@@ -7,24 +7,26 @@ nothing: an actor that dies is replaced here, and its batch given out again as i
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import secrets
 import shutil
+import signal
 import socket
-import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from contextbias.engines.batches import Batch, Batches
-from contextbias.engines.devices import VISIBLE
+from contextbias.engines.devices import VISIBLE, cores
 from contextbias.engines.task import Engine, Reply, Task, portable, worked
 from contextbias.errors import ConfigError, Incomplete, InputError, MissingPart
-from contextbias.files import StudyFiles, drop_receipts
+from contextbias.files import StudyFiles, drop_receipts, passing_folder
 
 _STORE_BYTES = 100_000_000  # what goes through Ray is small: jobs and rows
 _PATIENCE = 300.0  # seconds that a cluster has to find room for the first actor
@@ -84,10 +86,7 @@ def leave() -> None:
     import ray
 
     ray.shutdown()
-    for name in session.variables:
-        os.environ.pop(name, None)
-    if session.folder is not None:
-        shutil.rmtree(session.folder, ignore_errors=True)
+    _put_away(session)
 
 
 # ---- the cluster
@@ -103,42 +102,68 @@ _joined: list[_Session] = []
 # None or one: a process is in one cluster at a time.
 
 
+def _put_away(session: _Session) -> None:
+    for name in session.variables:
+        os.environ.pop(name, None)
+    if session.folder is not None:
+        shutil.rmtree(session.folder, ignore_errors=True)
+
+
 def _join(engine: Engine, workers: int) -> Any:
     """Ray, started or connected to."""
     variables = _set_variables(engine)
-    import logging
-
     import ray
 
     if ray.is_initialized():
         return ray
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
-    folder = None
+    # Sockets lie in this folder, and their paths must be short.
+    folder = passing_folder("cb-", "/tmp") if engine.address == "local" else None
+    session = _Session(folder, variables)
     try:
-        if engine.address == "local":
-            # Sockets lie in this folder, and their paths must be short.
-            folder = Path(tempfile.mkdtemp(prefix="cb-", dir="/tmp"))
-            ray.init(
-                address="local",
-                num_cpus=workers or os.cpu_count() or 1,
-                num_gpus=None if engine.devices is None else len(engine.devices),
-                include_dashboard=False,
-                object_store_memory=_STORE_BYTES,
-                _temp_dir=str(folder),
-                **quiet,
-            )
-        else:
-            ray.init(address=engine.address, **quiet)
+        with _polite_stops():
+            ray.init(**_as_asked(engine, workers, folder))
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        _put_away(session)
         raise InputError(
             f"the Ray cluster {engine.address!r} cannot be joined: {_first_line(error)}",
             "see that it runs, that its Ray has this version "
             f"({ray.__version__}), and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are the same",
         ) from None
-    _joined.append(_Session(folder, variables))
+    except BaseException:  # Ctrl-C
+        ray.shutdown()
+        _put_away(session)
+        raise
+    _joined.append(session)
     return ray
+
+
+def _as_asked(engine: Engine, workers: int, folder: Path | None) -> dict[str, Any]:
+    """Arguments of ``ray.init``; without a `folder`, for a cluster that runs."""
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
+    if folder is None:
+        return {"address": engine.address, **quiet}
+    return {
+        "address": "local",
+        "num_cpus": workers or cores(),
+        "num_gpus": None if engine.devices is None else len(engine.devices),
+        "include_dashboard": False,
+        "object_store_memory": _STORE_BYTES,
+        "_temp_dir": str(folder),
+        **quiet,
+    }
+
+
+@contextmanager
+def _polite_stops() -> Iterator[None]:
+    """Let a scheduler's SIGTERM be what it was: Ray puts a handler of its own in its place."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _set_variables(engine: Engine) -> tuple[str, ...]:
@@ -242,8 +267,9 @@ class _Crew:
         self._ray, self._batches = ray, batches
         self._asked: dict[Any, _Hand] = {}
         self._idle: list[_Hand] = []
+        # A GPU is what is scarce: an actor that has one is not kept waiting for a processor too.
         self._actors = ray.remote(_Actor).options(
-            num_cpus=1, num_gpus=gpus, max_restarts=0, max_task_retries=0
+            num_cpus=0 if gpus else 1, num_gpus=gpus, max_restarts=0, max_task_retries=0
         )
         # Sent once, and not with each actor.
         self._task = ray.put(task)

@@ -1,4 +1,4 @@
-"""Which GPUs this machine has, told without loading a library that would hold on to them."""
+"""Which cores and GPUs a process may use, told without loading a library that holds on to them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ class Gpu:
     """In all, with its unit."""
     driver: str
     """Version of the driver."""
+
+
+def cores() -> int:
+    """Processor cores that this process may use, 1 or more.
+
+    A scheduler or a container may have given it a part of the machine's.
+    """
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def gpus() -> list[Gpu]:

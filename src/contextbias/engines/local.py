@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from contextbias.engines.batches import Batches
-from contextbias.engines.devices import seats_of
+from contextbias.engines.devices import cores, seats_of
 from contextbias.engines.processes import Crew
 from contextbias.engines.task import Engine, Task
 
@@ -21,7 +20,7 @@ def run_here(
     if parallel == "none":
         yield from _in_line(task, batches)
     elif parallel == "threads":
-        count = min(workers or os.cpu_count() or 1, len(batches))
+        count = min(workers or cores(), len(batches))
         with ThreadPoolExecutor(count, initializer=_start, initargs=(task,)) as executor:
             yield from _pull(executor, batches, ahead=2 * count)
     elif parallel == "devices":
@@ -29,9 +28,7 @@ def run_here(
     elif len(batches) == 1:
         yield from _in_line(task, batches)
     else:
-        yield from Crew(
-            task, [{}] * (workers or os.cpu_count() or 1), Batches(task, batches)
-        ).rows()
+        yield from Crew(task, [{}] * (workers or cores()), Batches(task, batches)).rows()
 
 
 def _in_line(task: Task, batches: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:

@@ -30,13 +30,11 @@ from pydantic import Field, field_validator
 
 from contextbias.errors import nearest
 from contextbias.extract.protocol import Picture, RawReading
+from contextbias.files import TRUTH_SUFFIX
 from contextbias.forecast import Forecast
 from contextbias.options import Options
 from contextbias.schema.codebook import DIMENSIONS, EMPTY, UNKNOWN, Dimension
 from contextbias.schema.records import NOT_APPLICABLE, Record, check_record
-
-TRUTH_SUFFIX = ".truth.json"
-"""The truth of ``x.png`` lies beside it as ``x.truth.json``."""
 
 _SECONDS, _BYTES = 0.002, 2300  # of one reading, on average over the 4,320 of the demo
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from contextbias import __version__
 from contextbias.errors import ContextBiasError, InputError
-from contextbias.files import StudyFiles
+from contextbias.files import TRUTH_SUFFIX, StudyFiles
 from contextbias.generate.finishing import Finished, cured, finished
 from contextbias.generate.origin import TRAINED, Kind, Origin
 from contextbias.generate.protocol import Generator, Job, Made
@@ -34,9 +34,6 @@ from contextbias.worklist import Kept, kept_before, utc_now
 
 if TYPE_CHECKING:
     from contextbias.providers.session import Session
-
-TRUTH_SUFFIX = ".truth.json"
-"""The planted record of ``images/x.png`` lies beside it as ``images/x.truth.json``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from tests.provider import Question
 
-from contextbias.extract.simulated import TRUTH_SUFFIX
 from contextbias.extract.vision.pictures import encode_picture
+from contextbias.files import TRUTH_SUFFIX
 from contextbias.ids import bytes_sha256
 from contextbias.schema import COHORTS, DIMENSIONS, UNKNOWN, Record
 
