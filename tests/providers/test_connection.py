@@ -30,6 +30,18 @@ def test_a_server_on_this_machine_needs_none(url: str, monkeypatch: pytest.Monke
     assert Connection(url).key() == "none"
 
 
+@pytest.mark.parametrize(
+    ("url", "is_local"),
+    [
+        ("http://0.0.0.0:8000/v1", True), ("http://models.localhost/v1", True),
+        ("http://localhost.example.org/v1", False), ("http://127.example.org/v1", False),
+        ("http://192.168.1.7/v1", False), ("http://[2001:db8::1]/v1", False),
+    ],
+)  # fmt: skip
+def test_what_is_on_this_machine(url: str, is_local: bool) -> None:
+    assert Connection(url).is_local == is_local
+
+
 def test_no_key_may_be_asked_for_elsewhere() -> None:
     assert Connection("https://models.example.org/v1", None).key() == "none"
 

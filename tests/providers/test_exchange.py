@@ -204,7 +204,7 @@ def test_no_server_is_an_error_of_every_item() -> None:
     connection = Connection("http://127.0.0.1:9/v1")
     found, error = collect(exchange(range(3), asking(), connection=connection, pacing=pacing))
     assert error is None
-    assert {reply.reason for reply in found.values()} == {"no connection: Connection error."}
+    assert all(str(reply.reason).startswith("no connection: ") for reply in found.values())
 
 
 # ---- money

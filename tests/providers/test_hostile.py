@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import httpx
+import openai
 import pytest
 from tests.provider import FakeProvider, Fault, always, first
+from tests.provider.http import Response
 from tests.providers.conftest import asking
 from tests.providers.test_exchange import FAST, PRICE, ask, collect
 
@@ -18,12 +22,13 @@ from contextbias.providers import (
     Connection,
     ConnectionOptions,
     Pacing,
+    State,
     Usage,
     exchange,
 )
 from contextbias.providers.chat import encode, read_completion, read_usage
-from contextbias.providers.line import answered
-from contextbias.providers.outcomes import one_line, whole_number
+from contextbias.providers.line import answered, refused
+from contextbias.providers.outcomes import one_line, whole_number, words
 
 KEY = "sk-a-key-of-nobody-123456"
 HALF = "\ud83d"
@@ -319,3 +324,114 @@ def test_pages_instead_of_json_are_shown_by_their_beginning() -> None:
 
 def test_words_hold_no_control_characters() -> None:
     assert one_line("a\x1b[31mb\r\nc\x00\ud800" + "d" * 400).startswith("a [31mb c \\ud800ddd")
+
+
+# ---- where requests go, and where they do not arrive
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed_and_says_where_it_leads(status: int) -> None:
+    other, provider = FakeProvider(key=None), FakeProvider()
+
+    async def lead_away(_: Any) -> Response:
+        place = f"http://localhost:{other.port}/v1/chat/completions"
+        return Response(status, b"", {"location": f"{place}?key=x"})
+
+    provider.handle = lead_away  # type: ignore[method-assign]
+    with other.running(), provider.running():
+        found, error = collect(ask(provider, 30))
+        assert isinstance(error, Incomplete)
+        assert f"http://localhost:{other.port}/v1/chat/completions" in error.fix
+        assert "key=x" not in error.fix
+    assert (found, other.arrivals) == ({}, 0)
+
+
+def test_the_cause_of_a_failed_connection_is_said() -> None:
+    error = openai.APIConnectionError(request=httpx.Request("POST", "http://x"))  # type: ignore[arg-type]
+    assert words(error) == "Connection error."  # the client's own words, which hide the cause
+    error.__cause__ = OSError(-2, "Name or service not known")
+    assert words(error) == "[Errno -2] Name or service not known"
+
+
+def test_a_proxy_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://proxy.example.org")
+    with pytest.raises(MissingPart, match="HTTPS_PROXY"):
+        Connection("https://models.example.org/v1").open()
+
+
+def test_a_request_that_is_flagged_is_blocked_and_the_key_not_blamed() -> None:
+    """As OpenRouter says it: with status 403, which is of the key otherwise."""
+    told = {"code": 403, "message": "flagged", "metadata": {"flagged_input": "a", "reasons": []}}
+
+    provider = FakeProvider()
+    answer = provider.handle
+
+    async def flag(request: Any) -> Response:
+        if b"about 1" in request.body:
+            return Response.of({"error": told}, 403)
+        return await answer(request)
+
+    provider.handle = flag  # type: ignore[method-assign]
+    with provider.running():
+        found, error = collect(ask(provider, 3))
+    assert error is None
+    assert [found[item].status for item in range(3)] == ["ok", "blocked", "ok"]
+    assert read_completion(json.dumps({"error": told}).encode()).status == "blocked"
+    assert refused(403, {"error": told}).status == "blocked"
+
+
+def test_a_tool_call_in_the_place_of_an_answer_is_said() -> None:
+    def edit(body: dict[str, Any]) -> None:
+        call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        body["choices"][0]["message"].update(content=None, tool_calls=[call])
+
+    with FakeProvider(plan=always("edited", edit=edit)).running() as provider:
+        found, _ = collect(ask(provider, 1))
+    assert found[0].status == "invalid"
+    assert "the model called a tool" in str(found[0].reason)
+
+
+# ---- a service that is down
+
+
+def test_a_service_that_is_down_for_a_while_costs_few_items() -> None:
+    """As when a network goes: everything fails for a while, and then nothing does."""
+
+    def plan(number: int, _: Any) -> Fault | None:
+        return Fault("503") if 40 <= number < 90 else None
+
+    pacing = Pacing(concurrency=8, back_off=0.001, retries=1)
+    states: list[State] = []
+    with FakeProvider(plan=plan).running() as provider:
+        found, error = collect(ask(provider, 200, pacing, on_state=states.append))
+    assert error is None
+    statuses = Counter(reply.status for reply in found.values())
+    assert sum(statuses.values()) == 200
+    assert statuses["error"] <= 8  # each for itself; then it is the service
+    assert len(provider.billed()) == statuses["ok"]
+
+
+def test_a_service_that_stays_down_ends_it_and_leaves_the_rest_pending() -> None:
+    def plan(number: int, _: Any) -> Fault | None:
+        return Fault("503") if number >= 40 else None
+
+    pacing = Pacing(concurrency=8, back_off=0.001, retries=1, patience=0.3)
+    states: list[State] = []
+    with FakeProvider(plan=plan).running() as provider:
+        found, error = collect(
+            ask(provider, 500, pacing, on_state=states.append, budget=Budget(None, PRICE.cost))
+        )
+    assert isinstance(error, Incomplete)
+    assert "answers 503: no answer to anybody for" in str(error)
+    assert "run again when the service answers" in error.fix
+    assert 40 <= len(found) <= 48
+    assert states[-1].unaccounted > 0
+    assert "perhaps charged" in states[-1].words() or states[-1].stopping
+
+
+def test_words_of_a_service_that_is_down() -> None:
+    state = State(
+        done=1, failed=0, in_flight=1, limit=1, rate=1.0, spent=None, projected=None, paused=30.0,
+        stopping=False, silent=41.0,
+    )  # fmt: skip
+    assert state.words() == "1 in flight, no answer to anybody for 41 s, trying on"

@@ -11,7 +11,6 @@ from contextbias.errors import ConfigError
 from contextbias.providers.line import Line
 from contextbias.providers.outcomes import (
     AGAIN,
-    BLOCK_CODES,
     BLOCKED,
     ERROR,
     INVALID,
@@ -21,6 +20,7 @@ from contextbias.providers.outcomes import (
     Failure,
     Reply,
     Usage,
+    is_block,
     of_status,
     whole_number,
 )
@@ -159,12 +159,14 @@ def read_completion(body: bytes) -> Reply:
     stop = _word(choice.get("finish_reason"))
     if stop == "error":
         # OpenRouter's: the model's own host broke off, and what came is no answer.
-        broken = _error(_object(choice.get("error")), "the answer broke off", Failure(
+        broken = error_in_answer(_object(choice.get("error")), "the answer broke off", Failure(
             kind=AGAIN, code="broken off", maybe_billed=True
         ))  # fmt: skip
         return replace(broken, usage=usage)
     text, refusal = _text(message.get("content")), _text(message.get("refusal"))
     status, reason = _meaning(stop, text, refusal, usage)
+    if status == INVALID and message.get("tool_calls"):
+        reason = "the answer is empty: the model called a tool, and was given none"
     return Reply(
         status=status,
         text=refusal if status == REFUSED else text,
@@ -206,7 +208,7 @@ def _without_choice(found: object, body: bytes) -> Reply:
     error = _object(found).get("error")
     if error is not None:
         told = error if isinstance(error, dict) else {"message": error}
-        return _error(told, "the server answered without a choice", _NO_CHOICE)
+        return error_in_answer(told, "the server answered without a choice", _NO_CHOICE)
     begin = body[:60].decode("utf-8", "replace")
     why = f"the server answered without a choice: it begins {begin!r}"
     return Reply(status=ERROR, reason=why, failure=_NO_CHOICE)
@@ -215,7 +217,7 @@ def _without_choice(found: object, body: bytes) -> Reply:
 _NO_CHOICE = Failure(kind=ITEM, code="no choice")
 
 
-def _error(told: Mapping[str, Any], what: str, otherwise: Failure) -> Reply:
+def error_in_answer(told: Mapping[str, Any], what: str, otherwise: Failure) -> Reply:
     """The reply of an error that stands in an answer: its code may be an HTTP status.
 
     Args:
@@ -225,7 +227,7 @@ def _error(told: Mapping[str, Any], what: str, otherwise: Failure) -> Reply:
     """
     code, said = told.get("code"), told.get("message")
     why = f"{what}: {said if isinstance(said, str) and said else 'no reason given'}"
-    if isinstance(code, str) and code in BLOCK_CODES:
+    if is_block(told):
         return Reply(status=BLOCKED, reason=why)
     status = whole_number(code)
     if status is not None and 400 <= status < 600:

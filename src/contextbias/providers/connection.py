@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,6 @@ from contextbias.options import Options
 
 OPENAI = "https://api.openai.com/v1"
 """Where requests go unless an option says otherwise."""
-_LOCAL = ("localhost", "127.", "[::1]", "0.0.0.0")
 _NO_KEY = "none"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 60
@@ -106,7 +106,12 @@ class Connection:
     @property
     def is_local(self) -> bool:
         """Whether the service runs on this machine, and so needs no key."""
-        return (urlsplit(self.base_url).netloc or "").startswith(_LOCAL)
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            address = ip_address(host)
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+        return address.is_loopback or address.is_unspecified
 
     def key(self) -> str:
         """The key from the environment.
@@ -155,7 +160,8 @@ class Connection:
         limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
             max_connections=connections, max_keepalive_connections=connections
         )
-        http = openai.DefaultAsyncHttpxClient(limits=limits, trust_env=not self.is_local)
+        # A redirect would take the pictures to whatever host it names.
+        http = self._http(openai.DefaultAsyncHttpxClient, limits=limits, follow_redirects=False)
         return openai.AsyncOpenAI(max_retries=0, http_client=http, **self._arguments())
 
     def open_plain(self, *, retries: int) -> Any:
@@ -165,8 +171,17 @@ class Connection:
             MissingPart: As above.
         """
         openai = _openai()
-        http = openai.DefaultHttpxClient(trust_env=not self.is_local)
+        http = self._http(openai.DefaultHttpxClient)
         return openai.OpenAI(max_retries=retries, http_client=http, **self._arguments())
+
+    def _http(self, client: Any, **options: Any) -> Any:
+        try:
+            return client(trust_env=not self.is_local, **options)
+        except (ValueError, ImportError) as error:
+            raise MissingPart(
+                f"the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names is of no use: {error}",
+                "correct the variable, or add the host to NO_PROXY",
+            ) from None
 
     def _arguments(self) -> dict[str, Any]:
         return {

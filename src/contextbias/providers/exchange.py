@@ -74,6 +74,10 @@ class State:
     """With the provider; 0 where requests are sent one by one."""
     unknown: int = 0
     """Replies of which the service did not say what they used: `spent` has them as expected."""
+    unaccounted: int = 0
+    """Sendings without an answer (cut, timed out, 5xx) that may be charged; not in `spent`."""
+    silent: float = 0.0
+    """Seconds for which a service that had answered has answered nobody; 0 where it does."""
 
     def words(self) -> str:
         """``16 in flight, 0.42 USD spent, 1.90 projected``."""
@@ -83,7 +87,9 @@ class State:
         if self.batches:
             many = "batches" if self.batches > 1 else "batch"
             parts = [f"{self.in_flight:,} in {self.batches} {many} (Ctrl-C: collect them later)"]
-        if self.paused > 1:
+        if self.silent:
+            parts.append(f"no answer to anybody for {self.silent:.0f} s, trying on")
+        elif self.paused > 1:
             parts.append(f"the service asks to wait {self.paused:.0f} s")
         if self.spent is not None:
             parts.append(f"{self.spent:.2f} USD spent")
@@ -91,6 +97,8 @@ class State:
             parts.append(f"{self.projected:.2f} projected")
         if self.unknown and self.spent is not None:
             parts.append(f"{self.unknown:,} answers without usage, taken as expected")
+        if self.unaccounted and self.spent is not None:
+            parts.append(f"{self.unaccounted:,} sendings without an answer, perhaps charged")
         return ", ".join(parts)
 
 
@@ -282,7 +290,7 @@ class _Watch:
         self._tell(self._state(max(now - self._began, 1e-9)))
 
     def _state(self, seconds: float) -> State:
-        gate, budget = self._run.gate, self._run.budget
+        gate, budget, tally = self._run.gate, self._run.budget, self._run.tally
         spent = budget.spent if budget and budget.knows else None
         projected = None
         if spent is not None and self._total and self._done >= _PROJECT_AFTER:
@@ -299,6 +307,8 @@ class _Watch:
             paused=gate.paused(),
             stopping=gate.closed and gate.in_flight > 0,
             unknown=budget.unknown if budget else 0,
+            unaccounted=tally.unaccounted,
+            silent=tally.silence() if tally.is_down else 0.0,
         )
 
 

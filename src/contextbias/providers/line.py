@@ -14,7 +14,6 @@ from contextbias.ids import bytes_sha256, storable_text
 from contextbias.providers.budget import Budget
 from contextbias.providers.outcomes import (
     AGAIN,
-    BLOCK_CODES,
     BLOCKED,
     ERROR,
     FATAL,
@@ -37,8 +36,11 @@ Read = Callable[[bytes], Reply]
 
 T = TypeVar("T")
 
+_FEW = 8
+# Requests in a row that may fail for reasons of their own.
 _LOOK_EVERY = 0.01
 # Seconds between two looks at a budget that has no room yet.
+_DOWN = "run again when the service answers; only what is missing will be asked for"
 _KEPT_HEADERS = (
     "openai-processing-ms",
     "openai-version",
@@ -69,6 +71,23 @@ class Tally:
     """Requests that the budget had room for, and that are not charged yet."""
     over_budget: bool = False
     """The budget ended the exchange."""
+    lost: int = 0
+    """Sendings without an answer, after all retries, since the service last answered anybody."""
+    heard_at: float = 0.0
+    """When it did (monotonic)."""
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the service answered, and by now answers nobody: no fault of single requests."""
+        return self.answered > 0 and self.lost > _FEW
+
+    def hear(self) -> None:
+        """Something came from the service, if only a refusal."""
+        self.lost, self.heard_at = 0, time.monotonic()
+
+    def silence(self) -> float:
+        """Seconds since then."""
+        return time.monotonic() - self.heard_at
 
 
 @dataclass(slots=True)
@@ -154,7 +173,8 @@ class Line:
                 return replace(reply, attempt=len(tries) + 1, tries=tuple(tries))
             tries.append(failure.code)
             failures = 1 if failure.kind == SLOWER else failures + 1
-            if self._gives_up(failure, failures, began):
+            if self._gives_up(failure, failures, began) and not self._waits_out(failure):
+                reply = self._out_of_patience(reply, failure)
                 return replace(reply, attempt=len(tries), tries=tuple(tries[:-1]))
             if failure.kind != SLOWER or failure.after is None:
                 await self.gate.back_off(min(len(tries), 8))
@@ -203,15 +223,21 @@ class Line:
             self._note(reply.failure, reply.reason or "", sent_at)
         else:
             self.tally.answered += 1
+            self.tally.hear()
             self.gate.succeeded(reply.usage.input + reply.usage.output - tokens)
         if self.budget is not None and (reply.failure is None or reply.usage != Usage()):
             self.budget.charge(reply)
 
     def _failed(self, error: Exception, sent_at: float) -> Reply:
         failure, said = classify(error), words(error, self.redact)
-        failure = replace(failure, code=self.redact(failure.code))
+        status = BLOCKED if is_block(getattr(error, "body", None)) else ERROR
+        failure = replace(
+            failure,
+            code=self.redact(failure.code),
+            fix=self.redact(failure.fix),
+            kind=ITEM if status == BLOCKED else failure.kind,
+        )
         self._note(failure, said, sent_at)
-        status = BLOCKED if failure.kind == ITEM and is_block(error) else ERROR
         request_id = getattr(error, "request_id", None)
         return Reply(
             status=status,
@@ -222,6 +248,8 @@ class Line:
 
     def _note(self, failure: Failure, said: str, sent_at: float) -> None:
         """Let all requests know of one's failure."""
+        if failure.kind in (SLOWER, ITEM):
+            self.tally.hear()
         self.tally.unaccounted += failure.maybe_billed
         if failure.kind == SLOWER:
             self.tally.slowed += 1
@@ -232,6 +260,24 @@ class Line:
             if self.tally.fatal is None:
                 self.tally.fatal, self.tally.fatal_words = failure, said
             self.gate.close()
+
+    def _waits_out(self, failure: Failure) -> bool:
+        """Whether to try on, since the service is down: for everybody, and not for long yet."""
+        if failure.kind != AGAIN:
+            return False
+        self.tally.lost += 1
+        if not self.tally.is_down or self.tally.silence() > self.gate.pacing.patience:
+            return False
+        self.gate.narrow(self.tally.lost - _FEW)
+        return True
+
+    def _out_of_patience(self, reply: Reply, failure: Failure) -> Reply:
+        """The reply, as one that ends the exchange where the service stays down."""
+        if failure.kind != AGAIN or not self.tally.is_down:
+            return reply
+        ended = replace(failure, kind=FATAL, fix=_DOWN)
+        self._note(ended, f"no answer to anybody for {self.tally.silence():.0f} seconds", 0.0)
+        return replace(reply, failure=ended)
 
     def _gives_up(self, failure: Failure, failures: int, began: float) -> bool:
         if failure.kind == SLOWER:
@@ -293,7 +339,7 @@ def refused(status: int, body: Any, redact: Callable[[str], str] = str) -> Reply
     code, said = str(found.get("code") or ""), str(found.get("message") or "no reason given")
     shown = redact(of_status(status, code).code)
     reason = f"{shown}: {one_line(redact(said))}"
-    if code in BLOCK_CODES:
+    if is_block(error):
         return Reply(status=BLOCKED, reason=reason)
     return Reply(status=ERROR, reason=reason, failure=Failure(kind=ITEM, code=shown))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contextbias.ids import storable_text
@@ -175,10 +175,17 @@ def classify(error: Exception) -> Failure:
     return Failure(kind=ITEM, code=f"{type(error).__name__}: {error}"[:300])
 
 
-def is_block(error: Exception) -> bool:
-    """Whether an error response says that a filter stopped the request's content."""
-    code = str(getattr(error, "code", None) or "")
-    return code in BLOCK_CODES
+def is_block(told: object) -> bool:
+    """Whether an error says that a filter stopped this request's content, whatever its status.
+
+    Args:
+        told: The error as the service sends it.
+    """
+    if not isinstance(told, Mapping):
+        return False
+    about = told.get("metadata")  # of OpenRouter's, which come with status 403
+    is_flagged = isinstance(about, Mapping) and "flagged_input" in about
+    return is_flagged or str(told.get("code")) in BLOCK_CODES
 
 
 def words(error: Exception, redact: Callable[[str], str] = str) -> str:
@@ -193,8 +200,11 @@ def words(error: Exception, redact: Callable[[str], str] = str) -> str:
     text = message if isinstance(message, str) else str(error) or type(error).__name__
     if isinstance(error, TimeoutError):
         text = "no whole answer in time"
-    if body is None and (page := _page(error)):
+    elif body is None and (page := _page(error)):
         text = f"no JSON, but {page!r}"
+    elif body is None and (below := str(error.__cause__ or "")):
+        # "Connection error." alone hides an unknown host, or a certificate that is refused.
+        text = below
     return one_line(redact(text))
 
 
@@ -220,9 +230,10 @@ _BEGINNING = 100
 # Letters of a page.
 _NEVER = 1e7
 # Seconds, a third of a year: whoever asks to wait for longer has said nothing.
-_NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+_NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 _CREDIT = "add credit or raise the limit at the provider, then run again"
 _KEY = "check the key in the environment variable that api_key_env names, and its rights"
+_REDIRECT = "write the address that it redirects to into base_url, up to and with /v1"
 _FIXES = {
     "insufficient_quota": _CREDIT,
     "billing_hard_limit_reached": "raise the limit at the provider, then run again",
@@ -236,7 +247,11 @@ _FIXES = {
 
 def _of_status(error: Any) -> Failure:
     after = retry_after(error.response.headers)
-    return of_status(int(error.status_code), str(error.code or ""), after)
+    failure = of_status(int(error.status_code), str(error.code or ""), after)
+    if error.response.has_redirect_location:
+        place = one_line(error.response.headers["location"].partition("?")[0])
+        return replace(failure, fix=f"{failure.fix}: {place}")
+    return failure
 
 
 def of_status(status: int, code: str = "", after: float | None = None) -> Failure:
@@ -251,6 +266,8 @@ def of_status(status: int, code: str = "", after: float | None = None) -> Failur
     shown = str(status) if code in ("", str(status)) else f"{status} {one_line(code)}"
     if code in _FIXES:
         return Failure(kind=FATAL, code=shown, fix=_FIXES[code])
+    if 300 <= status < 400:
+        return Failure(kind=FATAL, code=shown, fix=_REDIRECT)
     if status in (401, 403):
         return Failure(kind=FATAL, code=shown, fix=_KEY)
     if status == 402:

@@ -35,7 +35,8 @@ class PacingOptions(Options):
     retries: int = Field(default=5, ge=0)
     """How often a request is sent again after a 5xx, a time-out or a cut connection."""
     patience: float = Field(default=900.0, gt=0)
-    """Seconds for which one request is sent again after 429, before it counts as failed."""
+    """Seconds for which one request is sent again after 429, before it counts as failed; and for
+    which a service that answers nobody any more is waited for, before the run ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class Pacing:
     retries: int = 5
     """Further sendings after failures that may pass."""
     patience: float = 900.0
-    """Seconds of 429 for one request."""
+    """Seconds of 429 for one request, or without an answer to any."""
     back_off: float = 0.5
     """Seconds before the first further sending; doubled each time, with jitter."""
 
@@ -187,6 +188,11 @@ class Gate:
     def hold(self, seconds: float) -> None:
         """Send nothing for so long, as the server asked."""
         self._not_before = max(self._not_before, self._clock() + seconds)
+
+    def narrow(self, failures: int) -> None:
+        """Nobody is answered: let one request at a time try it, after growing pauses."""
+        self.limit = 1.0
+        self.hold(self.pacing.wait_before(min(failures, 8), self._random.random()))
 
     def paused(self) -> float:
         """Seconds until the pause that the server asked for is over; 0 when there is none."""
