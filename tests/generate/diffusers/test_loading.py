@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from contextbias.errors import ConfigError, Incomplete, MissingPart
 from contextbias.generate.diffusers.hub import Source, identity
@@ -57,6 +61,30 @@ def test_files_that_make_no_model_are_told_once(spoil, copy, generator, job) -> 
     with pytest.raises(MissingPart, match="cannot be loaded") as told:
         list(generator("sdxl", model=str(copy)).generate([job(0), job(1)]))
     assert "huggingface.co" not in str(told.value)
+
+
+def test_weights_that_are_there_in_half_precision_alone_are_found(
+    generator, tmp_path: Path, job
+) -> None:
+    pipeline = importlib.import_module("tests.generate.diffusers.tiny").sdxl()
+    pipeline.to(torch.float16)
+    pipeline.save_pretrained(tmp_path / "half", variant="fp16")
+    (made,) = generator("sdxl", model=str(tmp_path / "half")).generate([job(0)])
+    assert made.status == "ok"
+
+
+def test_a_pipeline_that_makes_something_else_is_told(generator, job, monkeypatch) -> None:
+    ours = generator("sd1")
+    kind = type(ours.drawing._loaded.pipeline)
+    call = inspect.signature(kind.__call__)
+
+    def film(*_: Any, **__: Any) -> Any:
+        return SimpleNamespace(frames=[])
+
+    film.__signature__ = call
+    monkeypatch.setattr(kind, "__call__", film)
+    with pytest.raises(ConfigError, match="makes no pictures"):
+        list(ours.generate([job(0)]))
 
 
 def test_a_profile_of_another_pipeline_is_refused_before_any_weights(

@@ -58,6 +58,28 @@ def test_running_out_of_memory_halves_the_batch_and_is_remembered(
     assert tried == [2, 2, 2, 2]
 
 
+def test_running_out_of_memory_while_decoding_leaves_the_pipeline_as_it_was(
+    generator, job, monkeypatch
+) -> None:
+    """SDXL's VAE is float32 for the time of decoding, which is where most memory is taken."""
+    ours = generator("sdxl", dtype="float16", batch=4)
+    pipeline = ours.drawing._loaded.pipeline
+    decode, tidied = pipeline.vae.decode, []
+
+    def limited(latents: Any, **given: Any) -> Any:
+        if len(latents) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return decode(latents, **given)
+
+    monkeypatch.setattr(pipeline.vae, "decode", limited)
+    monkeypatch.setattr(pipeline, "maybe_free_model_hooks", lambda: tidied.append(True))
+    made = list(ours.generate([job(seed) for seed in range(4)]))
+    assert [(m.status, m.reason) for m in made] == [("ok", None)] * 4
+    assert {m.provenance["batch"]["size"] for m in made} == {2}
+    assert pipeline.vae.dtype == torch.float16
+    assert len(tidied) == 3  # after the call that failed, and by the two that came to their end
+
+
 @pytest.mark.parametrize(
     "error",
     [

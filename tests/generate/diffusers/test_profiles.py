@@ -11,6 +11,7 @@ import diffusers
 import pytest
 
 from contextbias.errors import ConfigError
+from contextbias.generate.diffusers.arguments import SKIPPED
 from contextbias.generate.diffusers.profiles import GENERIC, of_signature, profile_for, profiles
 
 NAMED = [profile for profile in profiles().values() if profile.name != GENERIC]
@@ -22,6 +23,11 @@ def test_its_arguments_are_those_of_the_pipeline(profile) -> None:
     own = {profile.guidance_argument, profile.cfg_argument, *profile.arguments}
     assert own <= set(parameters)
     assert ("max_sequence_length" in parameters) == (profile.max_sequence_length is not None)
+
+
+def test_layers_are_skipped_in_the_steps_that_the_library_says() -> None:
+    parameters = inspect.signature(diffusers.StableDiffusion3Pipeline.__call__).parameters
+    assert {name: parameters[name].default for name in SKIPPED} == SKIPPED
 
 
 @pytest.mark.parametrize("profile", NAMED, ids=lambda p: p.name)

@@ -67,6 +67,12 @@ def test_what_is_off_is_passed_as_off() -> None:
     assert of("qwen-image", guidance=6.0).call["true_cfg_scale"] == 6.0
 
 
+def _skipping(layers: list[int], **further: float) -> dict[str, Any]:
+    """Options that skip layers of SD 3.5 in some of the steps."""
+    given = {f"skip_layer_guidance_{name}": value for name, value in further.items()}
+    return {"arguments": {"skip_guidance_layers": layers, **given}}
+
+
 @pytest.mark.parametrize(
     ("model", "options", "told"),
     [
@@ -114,6 +120,14 @@ def test_what_is_off_is_passed_as_off() -> None:
             {"arguments": {"skip_guidance_layers": [1]}, "guidance": 1},
             "without classifier-free guidance",
         ),
+        ("sdxl", {"arguments": {"clip_skip": 0}}, "clip_skip = 0 has no effect.*1 or more"),
+        ("sd3.5-large", {"arguments": {"clip_skip": 0}}, "clip_skip = 0 has no effect"),
+        ("sd3.5-large", _skipping([]), r"skip_guidance_layers = \[\] has no effect"),
+        ("sd3.5-large", _skipping([7, 38]), "numbered from 0 to 37"),
+        ("sd3.5-medium", _skipping([-1]), "numbered from 0 to 23"),
+        ("sd3.5-large", _skipping([7], scale=0), "skip_layer_guidance_scale = 0 has no effect"),
+        ("sd3.5-large", _skipping([7], start=0.5, stop=0.4), "none of the 28 steps"),
+        ("sd3.5-large-turbo", {**_skipping([7]), "guidance": 2}, "none of the 4 steps is between"),
         ("sdxl", {"arguments": {"sigmas": [1.0, 0.5]}, "steps": 7}, "steps = 7 has no effect"),
         ("sdxl", {"arguments": {"timesteps": [9, 5]}, "steps": 2}, "steps = 2 has no effect"),
         ("sdxl", {"arguments": {"sigmas": [1.0], "timesteps": [9]}}, "exclude each other"),
@@ -232,7 +246,10 @@ def test_two_values_of_guidance_are_two_generators_before_the_pipeline_is_known(
     assert len({content_hash(each) for each in found}) == 3
 
 
-def test_a_name_and_its_repository_are_one_generator() -> None:
-    same = DiffusersGenerator({"model": "stabilityai/stable-diffusion-xl-base-1.0"}).settings()
-    assert same == settings()
+@pytest.mark.parametrize(
+    "model",
+    ["stabilityai/stable-diffusion-xl-base-1.0", "StabilityAI/Stable-Diffusion-XL-base-1.0"],
+)
+def test_a_name_and_its_repository_are_one_generator(model: str) -> None:
+    assert DiffusersGenerator({"model": model}).settings() == settings()
     assert settings()["revision"] == "462165984030d82259a11f4367a4eed129e94a7b"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from typing import Any
@@ -89,6 +90,12 @@ def test_many_long_prompts_are_listed_in_part(generator, job) -> None:
         generator("sdxl").check(jobs)
 
 
+def test_a_very_long_prompt_is_quoted_by_both_ends(generator, job) -> None:
+    words = " ".join(f"word{number}" for number in range(400))
+    with pytest.raises(ConfigError, match=r"'🚒 word0 [^']{40,60}' … '[^']{40,60} word399' \(\d+"):
+        generator("sdxl").check([job(0, f"🚒 {words}")])
+
+
 def test_counts_are_by_encoder(generator) -> None:
     drawing = generator("flux").drawing
     found = encoders(drawing._loaded.folder, drawing._loaded.recipe)
@@ -98,12 +105,17 @@ def test_counts_are_by_encoder(generator) -> None:
 
 
 def test_a_broken_tokenizer_is_told(generator, folder, tmp_path, job) -> None:
-    import shutil
-
     shutil.copytree(folder("sdxl"), tmp_path / "model")
     for file in (tmp_path / "model" / "tokenizer_2").iterdir():
         file.write_text("{")
     with pytest.raises(MissingPart, match=r"tokenizer_2 cannot be loaded"):
+        generator("sdxl", model=str(tmp_path / "model")).check([job(0)])
+
+
+def test_a_tokenizer_that_is_not_there_is_told(generator, folder, tmp_path, job) -> None:
+    shutil.copytree(folder("sdxl"), tmp_path / "model")
+    shutil.rmtree(tmp_path / "model" / "tokenizer_2")
+    with pytest.raises(MissingPart, match=r"is not there: .*tokenizer_2"):
         generator("sdxl", model=str(tmp_path / "model")).check([job(0)])
 
 

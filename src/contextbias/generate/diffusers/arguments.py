@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 OWN_OPTION = {
@@ -49,15 +50,58 @@ WITH = {
 """Arguments that the pipeline looks at only where others are given as well."""
 
 
+SKIPPED = {"skip_layer_guidance_start": 0.01, "skip_layer_guidance_stop": 0.2}
+"""Between which shares of the steps layers are skipped, where nothing else is given."""
+
+
+def idle(
+    arguments: Mapping[str, Any], *, steps: int, layers: int | None
+) -> Iterator[tuple[str, str]]:
+    """Arguments with a value that draws what is drawn without it, and what to write instead.
+
+    Args:
+        arguments: Those of study.toml.
+        steps: Denoising steps.
+        layers: Blocks of the transformer; None: not known.
+    """
+    if "clip_skip" in arguments and arguments["clip_skip"] == 0:
+        yield "clip_skip", "take 1 or more, or leave it out"
+    if "guidance_rescale" in arguments and not is_positive(arguments["guidance_rescale"]):
+        yield "guidance_rescale", "take a number above 0"
+    if "skip_guidance_layers" not in arguments:
+        return
+    if not _are_layers(arguments["skip_guidance_layers"], layers):
+        most = "" if layers is None else f" to {layers - 1}"
+        yield "skip_guidance_layers", f"take a list of layers, numbered from 0{most}"
+    if arguments.get("skip_layer_guidance_scale", 1) == 0:
+        yield "skip_layer_guidance_scale", "take another number than 0"
+    start, stop = (arguments.get(name, usual) for name, usual in SKIPPED.items())
+    numbers = is_number(start) and is_number(stop)
+    if numbers and not any(steps * start < step < steps * stop for step in range(steps)):
+        yield (
+            "skip_guidance_layers",
+            f"none of the {steps} steps is between {start} and {stop} of them: give"
+            " arguments.skip_layer_guidance_start and _stop",
+        )
+
+
+def _are_layers(value: Any, count: int | None) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    return all(type(each) is int and each >= 0 and (count is None or each < count)
+               for each in value)  # fmt: skip
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def is_positive(value: Any) -> bool:
     """Whether it is a number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return is_number(value) and value > 0
 
 
 def are_numbers(values: Any) -> bool:
     """Whether it is a list of numbers with something in it."""
-    return (
-        isinstance(values, list)
-        and bool(values)
-        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    )
+    return isinstance(values, list) and bool(values) and all(map(is_number, values))

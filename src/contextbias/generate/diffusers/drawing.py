@@ -47,6 +47,8 @@ class Drawing:
         self._encoders: tuple[Encoder, ...] = encoders(loaded.folder, loaded.recipe)
         self._counted: dict[str, dict[str, Any]] = {}
         self._has_drawn = False
+        self._vae_dtype = getattr(getattr(loaded.pipeline, "vae", None), "dtype", None)
+        self._is_cut_short = False  # the last call ended in the middle
         self._device = threading.RLock()  # one call at a time, whichever thread it comes from
         # Beside a GPU the processor only feeds it: more threads would wait busily, and take the
         # cores of the thread that encodes and keeps.
@@ -144,12 +146,28 @@ class Drawing:
     def _called(self, jobs: Sequence[Job]) -> Any:
         import torch
 
+        if self._is_cut_short:
+            self._put_right()
+        self._is_cut_short = True
         recipe = self._loaded.recipe
         # One generator an image, on the CPU: the same noise on every device and in every batch.
         seeds = [torch.Generator("cpu").manual_seed(job.seed) for job in jobs]
         prompts = self._embeddings.arguments([recipe.prompt(job.text) for job in jobs])
         given = {**recipe.call, **self._fixed, **prompts}
-        return self._loaded.pipeline(**given, generator=seeds)
+        output = self._loaded.pipeline(**given, generator=seeds)
+        self._is_cut_short = False
+        if not hasattr(output, "images"):
+            kind = type(self._loaded.pipeline).__name__
+            raise ConfigError(f"{kind} makes no pictures", "name a text-to-image model")
+        return output
+
+    def _put_right(self) -> None:
+        """Bring the pipeline back to where it was before a call that ended in the middle."""
+        pipeline = self._loaded.pipeline
+        if self._vae_dtype is not None and pipeline.vae.dtype != self._vae_dtype:
+            # SDXL's is float32 while it decodes, and most calls run out of memory there.
+            pipeline.vae.to(dtype=self._vae_dtype)
+        pipeline.maybe_free_model_hooks()  # of an offload: what was left on the device goes back
 
     def _fixed_arguments(self) -> dict[str, Any]:
         kind = type(self._loaded.pipeline)

@@ -108,7 +108,7 @@ class Source:
 
 def source_of(options: DiffusersOptions, profile: Profile, dtype: str) -> Source:
     """Where the model of study.toml is."""
-    own = options.model in (profile.name, profile.repository)
+    own = options.model == profile.name or profile.is_published_as(options.model)
     location = str(profile.repository) if own else options.model
     variant = profile.variant if own and dtype == profile.dtype else None
     revision = options.revision or (profile.revision if own else None) or "main"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from contextbias.generate.diffusers.recipe import Recipe, recipe
 from contextbias.generate.diffusers.tokens import quiet_tokenizers
 
 _DENOISERS = ("transformer", "unet")
+_WEIGHTS = re.compile(
+    r"\w+(?:\.(?P<variant>[a-zA-Z]\w*))?(?:-\d+-of-\d+)?\.(?:safetensors|bin)", re.ASCII
+)
 _LARGE = 1_000_000_000  # parameters from which a text encoder is quantised as well
 
 
@@ -140,13 +144,24 @@ def _from_pretrained(options: DiffusersOptions, made: Recipe, source: Source, fo
     import torch
     from diffusers import DiffusionPipeline
 
-    given: dict[str, Any] = {"dtype": getattr(torch, made.dtype), "variant": source.variant}
+    variant = _variant(folder) if source.local else source.variant
+    given: dict[str, Any] = {"dtype": getattr(torch, made.dtype), "variant": variant}
     if made.profile.family == "sdxl":
         # Left to itself it adds the watermark wherever the package happens to be installed.
         given["add_watermarker"] = options.watermark
     if options.quantization.startswith("bnb"):
         given["quantization_config"] = _bitsandbytes(options.quantization, made.dtype, folder)
     return DiffusionPipeline.from_pretrained(str(folder), **given)
+
+
+def _variant(folder: Path) -> str | None:
+    """The suffix of the files of a part that has no others, as in ``model.fp16.safetensors``."""
+    found: dict[str, set[str | None]] = {}
+    for path in folder.glob("*/*"):
+        if match := _WEIGHTS.fullmatch(path.name):
+            found.setdefault(path.parent.name, set()).add(match["variant"])
+    only = {variant for variants in found.values() if None not in variants for variant in variants}
+    return only.pop() if len(only) == 1 else None
 
 
 @contextmanager

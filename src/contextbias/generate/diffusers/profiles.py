@@ -71,6 +71,8 @@ class Profile:
     """The most that `max_sequence_length` may be."""
     arguments: tuple[str, ...] = ()
     """Further arguments of the call that the option `arguments` may set."""
+    layers: int | None = None
+    """Blocks of the transformer, where an argument names them by number; None: none does."""
     told_by: Mapping[str, Any] = field(default_factory=dict)
     """Values in the transformer's configuration by which a folder is told from its relatives."""
     denoiser: float | None = None
@@ -92,6 +94,10 @@ class Profile:
     def page(self) -> str | None:
         """Where the model is described, and its licence accepted."""
         return f"https://huggingface.co/{self.repository}" if self.repository else None
+
+    def is_published_as(self, model: str) -> bool:
+        """Whether `model` is its repository; huggingface.co does not tell upper from lower case."""
+        return self.repository is not None and self.repository.lower() == model.lower()
 
     @property
     def parameters(self) -> float | None:
@@ -134,7 +140,7 @@ def profile_for(model: str, named: str | None) -> Profile:
             raise ConfigError("model = 'generic' names no model", "name a repository or a folder")
         return known[model]
     for profile in known.values():
-        if profile.repository is not None and profile.repository.lower() == model.lower():
+        if profile.is_published_as(model):
             return profile
     if is_folder(model):
         return _of_folder(Path(model).expanduser())

@@ -18,7 +18,7 @@ from contextbias.generate.diffusers.arguments import (
     WITH,
     WITHOUT_EFFECT,
     are_numbers,
-    is_positive,
+    idle,
 )
 from contextbias.generate.diffusers.options import NEGATIVE_PROMPT, DiffusersOptions
 from contextbias.generate.diffusers.profiles import GENERIC, Profile
@@ -83,6 +83,7 @@ def recipe(options: DiffusersOptions, profile: Profile) -> Recipe:
         # Passed as it is in effect: where guidance is off, the pipeline is told so.
         call[profile.cfg_argument] = cfg if guided else 1.0
     checked.arguments_of_cfg(guided=guided)
+    checked.arguments_that_are_idle(call.get("num_inference_steps"))
     checked.watermark()
     checked.machine()
     return Recipe(
@@ -299,8 +300,14 @@ class _Checked:
                     f"arguments.{name} has no effect without classifier-free guidance",
                     self._cure(),
                 )
-            if name == "guidance_rescale" and given is not None and not is_positive(given):
-                self._refuse(f"arguments.{name} = {given!r} has no effect", "take a number above 0")
+
+    def arguments_that_are_idle(self, steps: int | None) -> None:
+        """Raise ConfigError for arguments with a value that changes nothing."""
+        if self._is_generic or steps is None:
+            return
+        given = self._options.arguments
+        for name, fix in idle(given, steps=steps, layers=self._profile.layers):
+            self._refuse(f"arguments.{name} = {given[name]!r} has no effect", fix)
 
     def machine(self) -> None:
         """Raise ConfigError where options about the machine exclude each other."""

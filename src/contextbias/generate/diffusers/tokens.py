@@ -20,6 +20,7 @@ from contextbias.generate.protocol import Job
 
 _NO_LIMIT = 10**6  # tokenizers without a limit have an astronomical one
 _LISTED = 3  # prompts that the error quotes
+_QUOTED = 60  # characters of each end of a long one
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,11 @@ def refuse_cut(encoders: Iterable[Encoder], texts: Mapping[str, str]) -> None:
     Raises:
         ConfigError: Lists the first of those texts, and by how much they are too long.
     """
-    found = {texts[given]: over for given in texts if (over := cut(encoders, given))}
+    encoders = tuple(encoders)
+    found = {given: over for given in texts if (over := cut(encoders, given))}
     if not found:
         return
-    listed = [
-        f"{written!r} ({', '.join(f'{n} tokens, {name} takes {most}' for name, (n, most) in o)})"
-        for written, o in ((w, sorted(over.items())) for w, over in list(found.items())[:_LISTED])
-    ]
+    listed = [_too_long(texts[given], over) for given, over in list(found.items())[:_LISTED]]
     more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
     raise ConfigError(
         f"the end of {len(found):,} of {len(texts):,} texts would be cut off: {'; '.join(listed)}"
@@ -101,6 +100,18 @@ def refuse_cut(encoders: Iterable[Encoder], texts: Mapping[str, str]) -> None:
         "shorten them or the option style, raise max_sequence_length where there is one, or"
         ' accept it by overlong = "truncate"',
     )
+
+
+def _too_long(written: str, over: Mapping[str, tuple[int, int]]) -> str:
+    told = (f"{count} tokens, {name} takes {most}" for name, (count, most) in sorted(over.items()))
+    return f"{_quoted(written)} ({', '.join(told)})"
+
+
+def _quoted(text: str) -> str:
+    """A text by its beginning and its end, which is what would be cut off."""
+    if len(text) <= 2 * _QUOTED:
+        return repr(text)
+    return f"{text[:_QUOTED]!r} … {text[-_QUOTED:]!r}"
 
 
 def texts(recipe: Recipe, jobs: Iterable[Job]) -> dict[str, str]:
@@ -112,6 +123,11 @@ def texts(recipe: Recipe, jobs: Iterable[Job]) -> dict[str, str]:
 def _tokenizer(folder: Path, class_name: str) -> Any:
     import transformers
 
+    if not folder.is_dir():
+        raise MissingPart(
+            f"model_index.json names a tokenizer that is not there: {folder}",
+            "fetch or save the model anew",
+        )
     # Not as a default of getattr: to look it up loads torch.
     named = hasattr(transformers, class_name)
     kind = getattr(transformers, class_name if named else "AutoTokenizer")
