@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.parser import BytesParser
@@ -51,6 +52,8 @@ class Batches:
         self.ask: Ask = lambda _body, _batch: (500, {})
         self.uploads: list[int] = []
         """Requests of each file that was uploaded as input."""
+        self.names: dict[str, str] = {}
+        """Name of each file that was uploaded."""
         self.looks: dict[str, int] = {}
         """How often each batch was looked at."""
         self._random = random.Random(self.seed)
@@ -74,8 +77,7 @@ class Batches:
             case "POST", ["batches"]:
                 return self._create(request.json())
             case "GET", ["batches"]:
-                data = list(reversed(self.made.values()))
-                return Response.of({"object": "list", "data": data, "has_more": False})
+                return self._page(request, list(reversed(self.made.values())))
             case "GET", ["batches", name] if name in self.made:
                 return Response.of(self._look(name))
             case "POST", ["batches", name, "cancel"] if name in self.made:
@@ -85,19 +87,29 @@ class Batches:
             return error(404, f"No such object: {request.path}")
         return None
 
+    def _page(self, request: Request, data: list[dict[str, Any]]) -> Response:
+        """A page of a list, of at most a hundred."""
+        ids = [each["id"] for each in data]
+        start = ids.index(request.query["after"]) + 1 if "after" in request.query else 0
+        size = min(100, int(request.query.get("limit", 20)))
+        page = data[start : start + size]
+        return Response.of({"object": "list", "data": page, "has_more": start + size < len(data)})
+
     def _file(self, name: str) -> dict[str, Any]:
         return {
-            "id": name, "object": "file", "bytes": len(self.files[name]), "created_at": 1,
-            "filename": "input.jsonl", "purpose": "batch", "status": "processed",
+            "id": name, "object": "file", "bytes": len(self.files[name]),
+            "created_at": int(time.time()), "filename": self.names.get(name, "output.jsonl"),
+            "purpose": "batch", "status": "processed",
         }  # fmt: skip
 
     def _upload(self, request: Request) -> Response:
         head = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
         form = BytesParser(policy=HTTP).parsebytes(head + request.body)
-        parts = {
-            str(part.get_param("name", header="content-disposition")): part.get_payload(decode=True)
-            for part in form.iter_parts()
-        }
+        parts, filename = {}, "input.jsonl"
+        for part in form.iter_parts():
+            name = str(part.get_param("name", header="content-disposition"))
+            parts[name] = part.get_payload(decode=True)
+            filename = part.get_filename(filename)
         if parts.get("purpose") != b"batch":
             return error(400, "purpose must be batch", param="purpose")
         data = parts["file"]
@@ -105,7 +117,7 @@ class Batches:
             return error(400, "File is too large")
         name = f"file-{len(self.uploads)}"
         self.uploads.append(data.count(b"\n"))
-        self.files[name] = data
+        self.files[name], self.names[name] = data, filename
         return Response.of(self._file(name))
 
     def _create(self, body: dict[str, Any]) -> Response:
@@ -118,7 +130,8 @@ class Batches:
         lines = [json.loads(line) for line in self.files[source].splitlines()]
         self.made[name] = {
             "id": name, "object": "batch", "endpoint": body["endpoint"], "input_file_id": source,
-            "completion_window": "24h", "status": "validating", "created_at": 1, "errors": None,
+            "completion_window": "24h", "status": "validating", "errors": None,
+            "created_at": int(time.time()),
             "output_file_id": None, "error_file_id": None, "metadata": body.get("metadata"),
             "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
         }  # fmt: skip

@@ -214,8 +214,10 @@ class _Work(Generic[R]):
             yield from self._ask([i for i, w in self._waits_for.items() if self._is_back(w)])
             yield from self._send()
             self._show()
-            if self._records.away():
+            if self._sender.waits():
                 time.sleep(self._poll)
+            elif self._sender.lost:
+                self._sender.refuse_lost()
             elif self._sender.over_budget and self._budget is not None:
                 raise over_budget(self._budget)
 

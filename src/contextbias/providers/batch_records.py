@@ -43,7 +43,7 @@ class Record:
     batch_id: str | None = None
     """The provider's."""
     input_id: str | None = None
-    """Of the provider's copy of the requests."""
+    """Of the provider's copy of the requests; None where none was made, or all are deleted."""
     sent_at: str = ""
     """UTC, ISO 8601."""
     reason: str = ""
@@ -84,13 +84,17 @@ class Records:
         """The folder."""
         return self.folder / BATCHES
 
+    def path(self, name: str) -> Path:
+        """Where the record of a batch lies."""
+        return self.place / f"{name}.json"
+
     def input_path(self, name: str) -> Path:
         """Where the requests of a batch lie until they are sent."""
         return self.place / f"{name}.requests.jsonl"
 
     def keep(self, record: Record) -> None:
         """Write a record."""
-        write_atomic(self.place / f"{record.name}.json", canonical_json(asdict(record)).encode())
+        write_atomic(self.path(record.name), canonical_json(asdict(record)).encode())
         self.open[record.name] = record
 
     def keep_answers(self, record: Record, lines: Iterable[bytes], reason: str) -> Record:
@@ -151,7 +155,7 @@ class Records:
         """Remove a record and what lies beside it."""
         self.open.pop(record.name, None)
         for path in (
-            self.place / f"{record.name}.json",
+            self.path(record.name),
             self._answers_path(record.name),
             self.input_path(record.name),
         ):

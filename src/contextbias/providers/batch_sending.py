@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from contextbias.errors import Incomplete
 from contextbias.ids import content_hash
-from contextbias.providers.batch_records import SENDING, SENT, Record, Records, lines_of
+from contextbias.providers.batch_records import BACK, SENDING, SENT, Record, Records, lines_of
 from contextbias.providers.batch_service import Remote, Service
 from contextbias.providers.budget import Budget
 from contextbias.providers.connection import Connection
@@ -69,6 +69,8 @@ class Sender:
         """The budget has no room for another request."""
         self.is_full = False
         """Nothing more can be sent until something is back."""
+        self.lost: dict[str, str] = {}
+        """Names of batches that cannot be collected, and why: the provider has nothing of them."""
 
     def close(self) -> None:
         """Forget what was not sent yet."""
@@ -76,21 +78,34 @@ class Sender:
         self._service.close()
 
     def settle(self) -> None:
-        """Find the batches that a killed run was about to make, or had just made."""
+        """End what a killed run had begun: batches about to be made, or just made; files that are
+        still with the provider although the answers are here."""
         for record in list(self._records.open.values()):
+            if record.state == BACK and record.input_id is not None:
+                remote = self._service.look(str(record.batch_id))
+                self._clean_up(record, remote)
             if record.state != SENDING:
                 continue
-            remote = self._service.find(record.name)
+            remote = self._service.find(record.name, _seconds(record.sent_at))
             if remote is not None:
                 self._records.keep(replace(record, state=SENT, batch_id=remote.batch_id))
                 continue
             if record.input_id is not None:
                 self._service.delete(record.input_id)
+            else:
+                self._service.delete_upload(self._records.input_path(record.name))
             self._records.drop(record)
 
     def under_way(self) -> set[str]:
         """Requests that are with the provider, or about to go there."""
         return self._records.away() | set(self._spool.ids if self._spool else ())
+
+    def waits(self) -> bool:
+        """Whether anything is with the provider that can still come back."""
+        return any(
+            record.state == SENT and name not in self.lost
+            for name, record in self._records.open.items()
+        )
 
     def add(self, custom_id: str, path: str, body: bytes, tokens: float) -> bool:
         """Put a request into the next batch; False, and not put, where there is no room."""
@@ -151,27 +166,61 @@ class Sender:
         """
         not_taken: list[str] = []
         for record in list(self._records.open.values()):
-            if record.state != SENT:
+            if record.state != SENT or record.name in self.lost:
                 continue
             remote = self._service.look(str(record.batch_id))
-            if remote.is_over:
-                self._take_in(record, remote)
+            if remote is None:
+                self.lost[record.name] = "the provider does not know it"
+            elif remote.is_over and self._take_in(record, remote):
                 self.is_full = False
                 not_taken += record.ids if remote.too_many_tokens else ()
         return not_taken
 
-    def _take_in(self, record: Record, remote: Remote) -> None:
-        lines = [line for file in remote.files for line in _answers(self._service.download(file))]
+    def refuse_lost(self) -> None:
+        """End a run that could only go on by paying again, which is for the user to decide.
+
+        Raises:
+            Incomplete: Some batches cannot be collected, and nothing else is waited for.
+        """
+        if not self.lost:
+            return
+        name, why = next(iter(self.lost.items()))
+        record = self._records.open[name]
+        raise Incomplete(
+            f"{record.batch_id} at {self._base_url}, with {len(record.ids):,} requests of "
+            f"{record.sent_at}, cannot be collected: {why}",
+            "take the key and the project that it was sent with; or give it up, and pay for its "
+            f"requests again: delete {self._records.path(name)}",
+        )
+
+    def _take_in(self, record: Record, remote: Remote) -> bool:
+        """Keep the answers of a batch that is over; False where they are gone."""
+        lines: list[bytes] = []
+        for file in (remote.output, remote.errors):
+            data = None if file is None else self._service.download(file)
+            if data is None and file is not None and file == remote.output:
+                self.lost[record.name] = f"its answers ({file}) are not there any more"
+                return False
+            lines += _answers(data or b"")
         if lines:
-            self._records.keep_answers(record, lines, remote.reason or remote.status)
+            back = self._records.keep_answers(record, lines, remote.reason or remote.status)
             self._failures = 0
+            # Only now, with the answers on disk.
+            self._clean_up(back, remote)
         else:
-            self._failed(record, remote)
+            self._clean_up(record, remote)
             self._records.drop(record)
-        # Only now, with the answers on disk.
-        for file in (*remote.files, record.input_id):
+            # Last, since it may end the run: the next one is not to find this batch again.
+            self._failed(record, remote)
+        return True
+
+    def _clean_up(self, record: Record, remote: Remote | None) -> None:
+        """Delete a batch's files at the provider; the record then says so."""
+        output, errors = (None, None) if remote is None else (remote.output, remote.errors)
+        for file in (output, errors, record.input_id):
             if file is not None:
                 self._service.delete(file)
+        self._records.keep(replace(record, input_id=None))
 
     def _failed(self, record: Record, remote: Remote) -> None:
         if not remote.too_many_tokens:
@@ -192,7 +241,8 @@ class Sender:
         elif len(record.ids) == 1:
             raise Incomplete(
                 f"{self._base_url} enqueues not even one request: {remote.reason}",
-                "ask the provider for a higher limit of enqueued tokens",
+                "run again when other batches of this account are back (another study's, perhaps), "
+                "or ask the provider for a higher limit of enqueued tokens",
             )
         else:
             self._most_a_batch = max(1, record.tokens // 2)
@@ -243,6 +293,11 @@ def _answers(data: bytes) -> Iterator[bytes]:
         status = response.get("status_code") if isinstance(response, dict) else None
         if isinstance(status, int) and status < 500 and status not in (408, 409, 429):
             yield line
+
+
+def _seconds(moment: str) -> float:
+    """Since 1970; `moment` as `_now` gives it, or nothing known."""
+    return datetime.fromisoformat(moment).timestamp() if moment else 0.0
 
 
 def _now() -> str:

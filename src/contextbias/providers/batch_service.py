@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ _OVER = {"completed", "expired", "failed", "cancelled"}
 _TOKENS = "token_limit_exceeded"
 _LIMIT = re.compile(r"Limit: ([\d,]+) enqueued tokens")
 _RETRIES = 5
+_CLOCKS_DIFFER = 86_400.0
+# Seconds by which this machine's clock may be ahead of the provider's.
+_NO_SUCH_PATH = (404, 405, 501)
+_WITHOUT_BATCH = "leave batches out if this service has none; otherwise correct base_url"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +36,10 @@ class Remote:
     """Ours, from the metadata; empty for somebody else's."""
     status: str
     """The provider's word."""
-    done: int = 0
-    """Requests that are answered."""
-    total: int = 0
-    """Requests."""
-    files: tuple[str, ...] = ()
-    """Files with answers and errors."""
+    output: str | None = None
+    """File with answers."""
+    errors: str | None = None
+    """File with the requests that failed."""
     reason: str = ""
     """Why it failed."""
     too_many_tokens: bool = False
@@ -73,11 +75,25 @@ class Service:
 
     def upload(self, path: Path) -> str:
         """Send a file of requests; returns its id."""
+        import openai
+
         with path.open("rb") as handle:
-            found = self._do(
-                lambda: self._client.files.create(file=(path.name, handle), purpose="batch")
-            )
+            try:
+                found = self._client.files.create(file=(path.name, handle), purpose="batch")
+            except openai.OpenAIError as error:
+                has_none = getattr(error, "status_code", None) in _NO_SUCH_PATH
+                raise self._refusal(error, _WITHOUT_BATCH if has_none else None) from None
         return str(found.id)
+
+    def delete_upload(self, path: Path) -> None:
+        """Delete the provider's copy of a file whose sending was not confirmed, if there is one."""
+        import openai
+
+        with contextlib.suppress(openai.OpenAIError):
+            for file in self._client.files.list(purpose="batch"):
+                if file.filename == path.name:
+                    self._client.files.delete(file.id)
+                    return
 
     def create(self, file_id: str, endpoint: str, name: str) -> Remote:
         """Make a batch of a file of requests, and only one.
@@ -87,6 +103,7 @@ class Service:
         """
         import openai
 
+        began = time.time()
         for attempt in range(_RETRIES):
             try:
                 found = self._client.with_options(max_retries=0).batches.create(
@@ -101,28 +118,40 @@ class Service:
                 if failure.kind not in (AGAIN, SLOWER) or attempt == _RETRIES - 1:
                     raise self._refusal(error) from None
                 time.sleep(failure.after or self._back_off * 2.0**attempt)
-                there = self.find(name)
+                there = self.find(name, began)
                 if there is not None:
                     return there
         raise AssertionError("the last attempt returns or raises")
 
-    def look(self, batch_id: str) -> Remote:
-        """How far a batch is."""
-        return _remote(self._do(lambda: self._client.batches.retrieve(batch_id)))
+    def look(self, batch_id: str) -> Remote | None:
+        """How far a batch is; None where the provider does not know it (any more)."""
+        found = self._do(lambda: self._client.batches.retrieve(batch_id), or_none=True)
+        return None if found is None else _remote(found)
 
-    def find(self, name: str) -> Remote | None:
-        """The batch of that name among the latest hundred; None where there is none."""
-        page = self._do(lambda: self._client.batches.list(limit=100))
-        for each in page.data:
-            found = _remote(each)
-            if found.name == name:
-                return found
-        return None
+    def find(self, name: str, since: float) -> Remote | None:
+        """The batch of that name; None where there is none.
 
-    def download(self, file_id: str) -> bytes:
-        """A file's content."""
-        data = bytes(self._do(lambda: self._client.files.content(file_id)).content)
-        return self._connection.redact_bytes(data)
+        Args:
+            name: Ours.
+            since: When it was made at the earliest, by this machine's clock, in seconds since 1970.
+        """
+
+        def search() -> Remote | None:
+            for each in self._client.batches.list(limit=100):  # the latest first, page by page
+                found = _remote(each)
+                if found.name == name:
+                    return found
+                if each.created_at < since - _CLOCKS_DIFFER:
+                    return None
+            return None
+
+        there: Remote | None = self._do(search)
+        return there
+
+    def download(self, file_id: str) -> bytes | None:
+        """A file's content; None where the provider does not have it (any more)."""
+        found = self._do(lambda: self._client.files.content(file_id), or_none=True)
+        return None if found is None else self._connection.redact_bytes(bytes(found.content))
 
     def delete(self, file_id: str) -> None:
         """Delete a file; one that is gone is fine."""
@@ -131,34 +160,35 @@ class Service:
         with contextlib.suppress(openai.OpenAIError):
             self._client.files.delete(file_id)
 
-    def _do(self, call: Any) -> Any:
+    def _do(self, call: Callable[[], Any], *, or_none: bool = False) -> Any:
+        """What `call` gives; with `or_none` None for what is not there."""
         import openai
 
         try:
             return call()
         except openai.OpenAIError as error:
+            if or_none and isinstance(error, openai.NotFoundError):
+                return None
             raise self._refusal(error) from None
 
-    def _refusal(self, error: Exception) -> Incomplete | MissingPart:
+    def _refusal(self, error: Exception, advice: str | None = None) -> Incomplete | MissingPart:
         failure = classify(error)
         kind = MissingPart if failure.code.startswith(("401", "403")) else Incomplete
         fix = failure.fix if failure.kind == FATAL else "run again later; nothing is lost"
         redact = self._connection.redact
         said = f"{redact(failure.code)}: {words(error, redact)}".rstrip(".")
-        return kind(f"{self._connection.base_url} answers {said}", fix)
+        return kind(f"{self._connection.base_url} answers {said}", advice or fix)
 
 
 def _remote(batch: Any) -> Remote:
-    counts = batch.request_counts
     errors = [] if batch.errors is None else (batch.errors.data or [])
     metadata: Mapping[str, Any] = batch.metadata or {}
     return Remote(
         batch_id=batch.id,
         name=str(metadata.get(NAME, "")),
         status=batch.status,
-        done=0 if counts is None else counts.completed + counts.failed,
-        total=0 if counts is None else counts.total,
-        files=tuple(each for each in (batch.output_file_id, batch.error_file_id) if each),
+        output=batch.output_file_id,
+        errors=batch.error_file_id,
         reason="; ".join(f"{each.code}: {each.message}" for each in errors[:3]),
         too_many_tokens=any(each.code == _TOKENS for each in errors),
     )
