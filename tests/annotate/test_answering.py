@@ -15,7 +15,7 @@ from tests.annotate.made import answer_all, answering, given, rewrite, tokens
 
 from contextbias.annotate.answering import InvalidAnswer
 from contextbias.annotate.invitation import invite, new_link, revoke
-from contextbias.annotation_tables import IMAGE, SET
+from contextbias.annotation_tables import IMAGE, SAMPLE, SET
 from contextbias.errors import InputError, StudyError
 from contextbias.people import Annotations
 from contextbias.pipeline import Options, run
@@ -226,6 +226,23 @@ def test_the_items_of_who_left_go_to_others(folder: Path) -> None:
         }
         # A name is not given a second time.
         assert invite(study.book, 1)[0].annotator == "a4"
+
+
+def test_a_declaration_that_was_killed_leaves_nothing_in_the_sample(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Annotations, "append_plan", killed)
+        with pytest.raises(KeyboardInterrupt):
+            tokens(folder)
+    rewrite(folder, "images = 5", "images = 4")
+    tokens(folder)
+    with answering(folder) as study:
+        assert {item.plan for item in study.items.values()} == {study.plan.plan}
+        assert sum((i.kind, i.purpose) == (IMAGE, SAMPLE) for i in study.items.values()) == 4
 
 
 def test_what_was_declared_stays_in_force(folder: Path) -> None:

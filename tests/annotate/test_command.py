@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.annotate.made import answering, item_data, served, tokens
+from tests.annotate.made import answering, item_data, rewrite, served, tokens
 
 from contextbias.cli.main import main
 from contextbias.people import Annotations
+from contextbias.pipeline import Options, run
+from contextbias.store import STORE_FILE, Study
 
 
 def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, str]:
@@ -31,7 +34,7 @@ def call(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int, str, s
 
 def test_invitations_are_a_table_of_links(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(
-        capsys, "invite", folder, "--names", "ann, ben", "--url", "https://x.org/"
+        capsys, "invite", folder, "--names", "ann, ben", "--public-url", "https://x.org/"
     )
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -81,8 +84,40 @@ def test_who_gets_nothing_is_named(folder: Path, capsys: pytest.CaptureFixture[s
     _, out, err = call(capsys, "simulate", folder, "--annotators", "1")
     assert "simulated-1: 0 new answers" in out
     assert "simulated-1: no items are left" in err
+    assert "simulated ones" not in err
     _, out, _ = call(capsys, "progress", folder)
     assert "a-name-of-many-letters  0 of 0" in out
+
+
+def test_a_trial_in_the_study_itself_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call(capsys, "simulate", folder, "--annotators", "2")
+    _, _, err = call(capsys, "invite", folder, "--names", "ann")
+    assert "ann: no items are left" in err
+    assert "2 simulated ones count" in err
+
+
+def test_progress_names_images_that_came_later(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sqlite3.connect(folder / STORE_FILE) as store:  # times are to the second
+        store.execute("UPDATE images SET created_at = '2026-01-01T00:00:00+00:00'")
+    call(capsys, "invite", folder)
+    _, out, _ = call(capsys, "progress", folder)
+    assert out.startswith("8 items for 2 annotators each; answered whole: 8 by nobody\n")
+    assert "came after" not in out
+    rewrite(folder, 'roles = ["nurse"]', 'roles = ["nurse", "welder"]')
+    with Study.open(folder, writing=True) as study:
+        run(study, ("bench", "generate"), Options())
+        images = study.images()
+        number = sum(image.role == "welder" for image in images)
+    with sqlite3.connect(folder / STORE_FILE) as store:
+        store.execute("UPDATE images SET created_at = '2999-01-01T00:00:00' WHERE role = 'welder'")
+    _, out, _ = call(capsys, "progress", folder)
+    assert f"\n{number} images came after the sample was drawn: nobody is asked about them" in out
+    _, out, _ = call(capsys, "progress", folder, "--json")
+    assert json.loads(out)["images_after_sample"] == number
 
 
 def test_links_by_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

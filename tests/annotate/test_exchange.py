@@ -209,6 +209,29 @@ def test_two_annotations_of_one_person_are_two_versions(answered: tuple[Path, Pa
         assert len(study.tasks("ls-1")) == 1
 
 
+def test_of_two_annotations_of_one_person_the_one_changed_last_counts(
+    answered: tuple[Path, Path],
+) -> None:
+    with answering(answered[1]) as study:
+        item, other, third = [i for i in study.items.values() if i.kind == IMAGE][:3]
+
+        def made(label: str, when: str, task: str = item.item) -> dict[str, Any]:
+            part = {"from_name": "mood", "type": "choices", "value": {"choices": [label]}}
+            created = "2026-01-01T00:00:00.000000Z"
+            one = {"completed_by": 1, "created_at": created, "updated_at": when, "result": [part]}
+            return {"data": {"item": task}, "annotations": [one]}
+
+        newest, older = made("calm", "2026-01-03T07:00:00Z"), made("tense", "2026-01-02T09:00:00Z")
+        assert from_label_studio(study, json.dumps([newest, older]), "x") == {"ls-1": 2}
+        assert [row.labels for row in study.book.answers("ls-1")] == [("calm",)]
+        # What comes with a later file stands behind what is there.
+        more = [newest, made("tense", "2026-01-04T00:00:00Z", other.item), older]
+        assert from_label_studio(study, json.dumps(more), "x") == {"ls-1": 1}
+        last = made("joyful", "2026-01-05T00:00:00Z", third.item)
+        assert from_label_studio(study, json.dumps([last, *more]), "x") == {"ls-1": 1}
+        assert [task.assignment.position for task in study.tasks("ls-1")] == [0, 1, 2]
+
+
 def test_one_wrong_answer_and_nothing_is_taken_in(answered: tuple[Path, Path]) -> None:
     folder, bare = answered
     with answering(folder) as study:

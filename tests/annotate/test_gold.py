@@ -79,6 +79,7 @@ def test_a_table_of_known_answers(tmp_path: Path) -> None:
     path.write_text(
         TABLE
         + "images/0.png,clothing_color,red,gold\ni0,clothing_color,blue,gold\n"
+        + "i0,clothing_color,red,gold\n"
         + "i1,mood,unknown,training\ni1,items,anything at all,\n"
     )
     answers = read_answers(path, images())
@@ -86,6 +87,33 @@ def test_a_table_of_known_answers(tmp_path: Path) -> None:
     assert answers.by_image["i1"]["items"] == ("anything at all",)
     assert answers.images("gold") == {"i0", "i1"}
     assert answers.images("training") == {"i1"}
+
+
+def test_columns_in_any_order_and_others_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "gold.csv"
+    lines = ["\ufefflabel, note,dimension,image", ' calm ,"sure, quite",mood, i0', "",
+             "tense,,mood,i1,more", ""]  # fmt: skip
+    path.write_bytes("\r\n".join(lines).encode())
+    answers = read_answers(path, images())
+    assert answers.by_image == {"i0": {"mood": ("calm",)}, "i1": {"mood": ("tense",)}}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no column 'image' (seen: nothing)"),
+        ("image;dimension;label\ni0;mood;calm\n", "(seen: image;dimension;label). Begin it with"),
+        ("image,dimension,labels\ni0,mood,calm\n", "no column 'label' (seen: image, dimension,"),
+        ('image,dimension,label\ni0,mood,"calm\n', "gold.csv, line 2 is not valid CSV"),
+        (f"image,dimension,label\ni0,mood,{'x' * 200_000}\n", "line 2 is not valid CSV"),
+    ],
+)
+def test_what_is_no_table_of_known_answers(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_answers(path, images())
+    assert says in str(caught.value)
 
 
 def test_nothing_is_known_in_the_word_that_people_are_offered(tmp_path: Path) -> None:
@@ -99,7 +127,8 @@ def test_nothing_is_known_in_the_word_that_people_are_offered(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("i9,mood,calm,", "line 2: no image 'i9'"),
+        ("i9,mood,calm,", "line 2: no image 'i9'. Give an image's id or path as the study has it, "
+         "such as i0 or images/1.png"),
         ("i0,moood,calm,", "no dimension 'moood'. Did you mean 'mood'"),
         ("i0,mood,clam,", "mood has no label 'clam'. Did you mean 'calm'"),
         ("i0,mood,calm,test", "use 'test'"),

@@ -161,7 +161,7 @@ class Answering:
             replace(row, consent=consent_hash(self.plan), consented_at=now(), created_at=now())
         )
         self.book.append_event("consented", annotator)
-        self.refresh()
+        del self.annotators  # the rest is as it was
 
     def remove(self, annotator: str) -> int:
         """Delete the annotator and all answers; open items go to others."""

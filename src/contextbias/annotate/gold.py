@@ -11,10 +11,11 @@ and, if you like, ``use`` (``gold`` or ``training``; empty for both).
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from contextbias.tables import EMPTY_LIST, ImageRow
 PLANTED = "planted"
 """Value of ``annotate.gold``: take the truth of simulated generators."""
 
+_COLUMNS = ("image", "dimension", "label")
 _USES = (GOLD, TRAINING)
 _REASONS = {UNKNOWN, NO_PERSON, NOT_APPLICABLE, EMPTY_LIST}
 _HAIR = {
@@ -97,21 +99,15 @@ def read_answers(path: Path, images: Sequence[ImageRow]) -> KnownAnswers:
     Raises:
         InputError: It cannot be read, or names an image, a dimension or a label that is not there.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            rows = list(csv.DictReader(handle))
-    except (OSError, UnicodeDecodeError) as error:
-        if isinstance(error, OSError):
-            raise unreadable(path, error) from None
-        raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from None
     known = {image.image_id: image.image_id for image in images}
     known |= {image.path: image.image_id for image in images if image.path is not None}
     found: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     uses: dict[str, set[str]] = defaultdict(set)
-    for number, row in enumerate(rows, 2):
-        where = f"{path.name}, line {number}"
+    for line, row in _rows(path):
+        where = f"{path.name}, line {line}"
         image, dimension, label = _checked(row, known, where)
-        found[image][dimension] = (*found[image].get(dimension, ()), label)
+        labels = found[image].get(dimension, ())
+        found[image][dimension] = labels if label in labels else (*labels, label)
         use = (row.get("use") or "").strip()
         if use and use not in _USES:
             raise InputError(f"{where}: use {use!r}", "write gold or training, or nothing")
@@ -121,17 +117,43 @@ def read_answers(path: Path, images: Sequence[ImageRow]) -> KnownAnswers:
     return KnownAnswers(dict(found), {image: frozenset(use) for image, use in uses.items()})
 
 
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """Line number and fields of each row; other columns than those needed are left alone."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        names = [name.strip() for name in reader.fieldnames or ()]
+        lacking = [name for name in _COLUMNS if name not in names]
+        if lacking:
+            raise InputError(
+                f"{path.name} has no column {lacking[0]!r} (seen: {', '.join(names) or 'nothing'})",
+                f"begin it with a line of names, divided by commas: {','.join(_COLUMNS)}",
+            )
+        for row in reader:
+            yield reader.line_num, {(key or "").strip(): value for key, value in row.items()}
+    except csv.Error as error:
+        raise InputError(
+            f"{path.name}, line {reader.reader.line_num} is not valid CSV: {error}", "correct it"
+        ) from None
+
+
 def _checked(
     row: Mapping[str, str | None], known: Mapping[str, str], where: str
 ) -> tuple[str, str, str]:
-    lacking = [
-        name for name in ("image", "dimension", "label") if not (row.get(name) or "").strip()
-    ]
-    if lacking:
-        raise InputError(f"{where}: no {lacking[0]}", "give image, dimension and label")
-    image, dimension, label = (str(row[name]).strip() for name in ("image", "dimension", "label"))
+    image, dimension, label = ((row[name] or "").strip() for name in _COLUMNS)
+    for name, value in zip(_COLUMNS, (image, dimension, label), strict=True):
+        if not value:
+            raise InputError(f"{where}: no {name}", "give image, dimension and label")
     if image not in known:
-        raise InputError(f"{where}: no image {image!r}", "give an image's id or path in the study")
+        raise InputError(
+            f"{where}: no image {image!r}",
+            f"give an image's id or path as the study has it, such as {' or '.join(_ends(known))}",
+        )
     if dimension not in DIMENSIONS:
         hint = nearest(dimension, list(DIMENSIONS)) or "see docs/reference/schema.md"
         raise InputError(f"{where}: no dimension {dimension!r}", hint)
@@ -148,6 +170,12 @@ def _checked(
         reasons = ", ".join(choice.value for choice in asked.choices if choice.is_reason)
         raise InputError(f"{where}: {dimension}: {fault}", f"reasons here are {reasons}")
     return known[image], dimension, label
+
+
+def _ends(names: Iterable[str]) -> list[str]:
+    """First and last of several names: of images, an id and a path."""
+    there = list(names)
+    return list(dict.fromkeys([*there[:1], *there[-1:]]))
 
 
 def known_items(

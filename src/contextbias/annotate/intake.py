@@ -29,6 +29,7 @@ def from_label_studio(answering: Answering, text: str, where: str) -> dict[str, 
 
     An annotation finds its item by ``data.item``. Who made it becomes an annotator of kind
     ``imported``: ``ls-7`` for user 7, the part before the @ of an address that this program wrote.
+    Several annotations of one item by one of them are versions, and the one changed last counts.
     Times on single questions are not known there; each gets its share of ``lead_time``. The same
     annotation taken in twice adds nothing, a changed one is a new version.
 
@@ -40,6 +41,7 @@ def from_label_studio(answering: Answering, text: str, where: str) -> dict[str, 
             taken in then.
     """
     found = [entry for task in _tasks(text, where) for entry in _entries(answering, task, where)]
+    found.sort(key=lambda entry: _when(entry[3]))
     _check_names(answering, [name for name, _, _, _ in found], where)
     people, rows = _people(answering, found), _rows(answering, found, where)
     for person in people:
@@ -102,6 +104,11 @@ def _entries(answering: Answering, task: Mapping[str, Any], where: str) -> list[
     return found
 
 
+def _when(annotation: Mapping[str, Any]) -> str:
+    """When an annotation was last changed: UTC, ISO 8601; empty where that is not known."""
+    return str(annotation.get("updated_at") or annotation.get("created_at") or "")
+
+
 def _not_theirs(item: str, where: str) -> InputError:
     return InputError(
         f"{where}: an annotation of {item} is not as Label Studio writes them",
@@ -157,22 +164,25 @@ def _people(answering: Answering, found: Sequence[_Entry]) -> list[AnnotatorRow]
 
 
 def _assignments(answering: Answering, found: Sequence[_Entry]) -> list[AssignmentRow]:
+    given: dict[str, set[tuple[str, int]]] = {}
     rows = []
-    counted: dict[str, int] = defaultdict(int)
     for name, item, repeat, _ in found:
-        number = len(answering.items[item].image_ids)
-        start = len(answering.tasks(name))
+        if name not in given:
+            tasks = [task.assignment for task in answering.tasks(name)]
+            given[name] = {(there.item, there.repeat) for there in tasks}
+        if (item, repeat) in given[name]:
+            continue
         rows.append(
             AssignmentRow(
                 annotator=name,
                 item=item,
                 repeat=repeat,
-                position=start + counted[name],
-                shown=tuple(range(number)),
+                position=len(given[name]),
+                shown=tuple(range(len(answering.items[item].image_ids))),
                 created_at=now(),
             )
         )
-        counted[name] += 1
+        given[name].add((item, repeat))
     return rows
 
 
@@ -267,8 +277,7 @@ def _row(
         == (name, item, repeat, given.dimension)
     ]
     said = [given.labels, given.missing_reason, given.count]
-    when = annotation.get("updated_at") or annotation.get("created_at")
-    key = f"label-studio-{content_hash([annotation.get('id'), when, said])}"
+    key = f"label-studio-{content_hash([annotation.get('id'), _when(annotation), said])}"
     last = earlier[-1] if earlier else None
     is_last = last is not None and [last.labels, last.missing_reason, last.count] == said
     if is_last or key in {row.key for row in earlier}:

@@ -87,7 +87,7 @@ def declare(
             "a set needs annotate.set_size of one generator, role and condition",
         )
     book.append_items([*sample, *gold])
-    # Last, so that a kill before this leaves no plan, and everything is made again.
+    # Last, so that a kill before this leaves no plan, and everything is drawn again.
     book.append_plan(plan)
     return plan
 
@@ -138,10 +138,12 @@ def nothing_for(book: Annotations, names: Sequence[str]) -> str:
     if plan is None or not idle:
         return ""
     number = section_of(plan).annotators_per_item
+    simulated = sum(row.kind == SIMULATED for row in book.annotators() if row.annotator not in idle)
+    counted = f"; {simulated} simulated ones count" if simulated else ""
     return (
         f"{', '.join(idle)}: no items are left for {'them' if len(idle) > 1 else 'this annotator'};"
-        f" each item has its {number} annotators (annotate.annotators_per_item). Items come free "
-        "when somebody is removed or a link is revoked"
+        f" each item has its {number} annotators (annotate.annotators_per_item{counted}). "
+        "Items come free when somebody is removed or a link is revoked"
     )
 
 

@@ -48,7 +48,10 @@ def invite_annotators(
         typer.Option(help="Their pseudonyms instead, separated by commas.", show_default=False),
     ] = None,
     base: Annotated[
-        str, typer.Option("--url", metavar="URL", help="Address at which `serve` is reached.")
+        str,
+        typer.Option(
+            "--public-url", "--url", metavar="URL", help="Address at which `serve` is reached."
+        ),
     ] = "http://127.0.0.1:8765",
 ) -> None:
     """Invite annotators and print a personal link for each, as CSV.
@@ -108,6 +111,7 @@ def serve(
         typer.echo(f"Annotators: {url}  (each with a personal link from `annotate invite`)")
         typer.echo(f"Administrator, until the server stops: {admin}")
         sys.stdout.flush()
+        typer.echo("Where a link begins with another address, put this one in its place.", err=True)
 
     from contextbias.pipeline.annotation import picture_finder
 
@@ -151,19 +155,26 @@ def progress(
     from dataclasses import asdict
 
     from contextbias.annotate.administration import overview
+    from contextbias.pipeline.people import images_after_sample
 
     with _answering(study, writing=False) as answering:
         view = overview(answering)
+    later = images_after_sample(study)
     if as_json:
-        people = [{**asdict(line.quality), **asdict(line.progress)} for line in view.lines]
-        print(
-            json.dumps(
-                {"items": view.items, "answered_by": view.complete, "annotators": people}, indent=2
-            )
-        )
+        values = {
+            "items": view.items,
+            "answered_by": view.complete,
+            "images_after_sample": later,
+            "annotators": [
+                {**asdict(line.quality), **asdict(line.progress)} for line in view.lines
+            ],
+        }
+        print(json.dumps(values, indent=2))
         return
-    by = ", ".join(f"{items} by {number}" for number, items in view.complete.items())
+    by = ", ".join(f"{items} by {number or 'nobody'}" for number, items in view.complete.items())
     print(f"{view.items} items for {view.per_item} annotators each; answered whole: {by}")
+    if later:
+        print(f"{later:,} images came after the sample was drawn: nobody is asked about them")
     wide = max((len(line.row.annotator) for line in view.lines), default=0)
     for line in view.lines:
         done, quality = line.progress, line.quality

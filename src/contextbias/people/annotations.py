@@ -35,6 +35,7 @@ _LATEST = (
     "WHERE annotator = a.annotator AND item = a.item AND repeat = a.repeat "
     "AND dimension = a.dimension)"
 )
+_PLAN_IN_FORCE = "FROM annotation_plans ORDER BY created_at, plan LIMIT 1"
 _IN_ORDER = " ORDER BY annotator, item, repeat, dimension, version"
 
 
@@ -162,15 +163,18 @@ class Annotations:
 
     def plan(self) -> AnnotationPlanRow | None:
         """The plan in force: the first one; None before anybody was invited."""
-        rows = self._database.rows(
-            AnnotationPlanRow, "SELECT * FROM annotation_plans ORDER BY created_at, plan LIMIT 1"
-        )
+        rows = self._database.rows(AnnotationPlanRow, f"SELECT * {_PLAN_IN_FORCE}")
         return rows[0] if rows else None
 
     def items(self) -> list[AnnotationItemRow]:
-        """All items, by id."""
+        """Items of the plan in force, by id.
+
+        A declaration that was killed has left items of a plan that never came into force.
+        """
         return self._database.rows(
-            AnnotationItemRow, "SELECT * FROM annotation_items ORDER BY item"
+            AnnotationItemRow,
+            "SELECT * FROM annotation_items "
+            f"WHERE plan = (SELECT plan {_PLAN_IN_FORCE}) ORDER BY item",
         )
 
     def annotators(self) -> list[AnnotatorRow]:

@@ -89,6 +89,18 @@ def drawable_images(root: Path, images: Callable[[], Iterable[ImageRow]]) -> set
     return {image.image_id for image in earlier} | judged
 
 
+def images_after_sample(root: Path) -> int:
+    """Number of images of the study that came after people's sample was drawn."""
+    with Study.open(root) as study:
+        return _after_sample(root, Wanted(study).images())
+
+
+def _after_sample(root: Path, images: Iterable[ImageRow]) -> int:
+    there = [image for image in images if image.status == OK]
+    drawable = drawable_images(root, lambda: there)
+    return 0 if drawable is None else sum(image.image_id not in drawable for image in there)
+
+
 def annotator_qualities(book: Annotations) -> list[AnnotatorQuality]:
     """How well each annotator answers, and which of the declared rules are broken."""
     return qualities(book.by_annotator(), book.items(), Rules.declared(book.plan()))
@@ -125,9 +137,7 @@ def people_agreement(root: Path) -> PeopleAgreement:
 
     with Study.open(root) as study:
         config, attributes, mapping = study.config, study.scan_attributes(), study.mapping()
-        images = [image for image in Wanted(study).images() if image.status == OK]
-    drawable = drawable_images(root, lambda: images)
-    later = 0 if drawable is None else sum(i.image_id not in drawable for i in images)
+        later = _after_sample(root, Wanted(study).images())
     answers = people_answers(root, mapping)
     with Annotations.open(root) as book:
         annotators = [each for each in annotator_qualities(book) if each.answers]
