@@ -109,6 +109,14 @@ class MeasuringReader(Protocol):
         ...
 
 
+class DeterministicReader(Protocol):
+    """A reader that can say the same of a picture every time. Optional; without it, it is taken to
+    vary."""
+
+    deterministic: bool
+    """It does: reading a picture again (`--repeat`) could only agree, and is left out."""
+
+
 class ForecastingReader(Protocol):
     """A reader that can say what its readings will take. Optional; `contextbias plan` asks it."""
 

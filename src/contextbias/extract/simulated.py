@@ -99,6 +99,13 @@ class SimulatedReader:
         self._options = SimulatedReaderOptions.parse(options, backend="simulated")
         self._rates = {name: self._rates_of(name) for name in DIMENSIONS}
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether nothing is left to chance: all rates are 0."""
+        rates = [rate for each in self._rates.values() for rate in each.values()]
+        rates += map(self._reading_rate, ("refusal_rate", "invalid_rate"))
+        return not any(rates)
+
     def settings(self) -> dict[str, Any]:
         """Everything that decides the answers: all rates, the confusions and the seed."""
         return {

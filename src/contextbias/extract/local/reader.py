@@ -73,6 +73,8 @@ class LocalReader:
 
     parallel = "threads"
     """Both libraries release Python's lock while they compute, and threads share the weights."""
+    deterministic = True
+    """The same picture gets the same answers; see extract/protocol.py."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         chosen = LocalReaderOptions.parse(options, backend="local")
