@@ -13,7 +13,7 @@ import base64
 import hashlib
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,12 +44,14 @@ class ImagesServer:
         side: Pixels of the pictures for 1024 asked for: small ones are quicker to make.
         extra: Further parameters that this server takes, such as ``seed``.
         latency: Seconds that every answer takes.
+        edit: Changes the body of an answer with a picture before it goes out.
     """
 
     key: str | None = "test-key"
     side: int = 1024
     extra: tuple[str, ...] = ()
     latency: float = 0.0
+    edit: Callable[[dict[str, Any]], None] | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
     """Bodies that were accepted, in order."""
     billed: list[int] = field(default_factory=list)
@@ -199,18 +201,18 @@ class ImagesServer:
         if "odd" in prompt:
             item["revised_prompt"] = "x \ud800"
             odd = {"model": "m\ud800", "background": float("nan")}
-        return Response.of(
-            {
-                "created": 1,
-                **odd,
-                "data": [item],
-                "usage": usage,
-                "size": body.get("size", "1024x1024"),
-                "quality": body.get("quality", "medium"),
-                "output_format": body.get("output_format", "png"),
-            },
-            x_request_id=f"req_{len(self.billed)}",
-        )
+        answer = {
+            "created": 1,
+            **odd,
+            "data": [item],
+            "usage": usage,
+            "size": body.get("size", "1024x1024"),
+            "quality": body.get("quality", "medium"),
+            "output_format": body.get("output_format", "png"),
+        }
+        if self.edit is not None:
+            self.edit(answer)
+        return Response.of(answer, x_request_id=f"req_{len(self.billed)}")
 
     def picture(self, body: dict[str, Any]) -> bytes:
         prompt = body["prompt"]

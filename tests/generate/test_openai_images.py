@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import http.client
 import io
 import json
 import os
@@ -9,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,10 +23,11 @@ from tests.images_server import ImagesServer
 
 from contextbias.errors import ConfigError, Incomplete, MissingPart
 from contextbias.generate.openai_images import OpenAIImages
-from contextbias.generate.openai_images.answers import download
+from contextbias.generate.openai_images.answers import Asked, as_block, download
 from contextbias.generate.openai_images.models import check_size, image_model
 from contextbias.generate.protocol import Job, Made
 from contextbias.ids import content_hash
+from contextbias.providers.outcomes import Reply, Usage
 from contextbias.providers.session import Session
 
 pytest.importorskip("openai")
@@ -160,6 +163,93 @@ def test_a_picture_at_an_address_is_fetched_without_the_key(server: ImagesServer
     assert len(server.billed) == 2
 
 
+def read(**answer: Any) -> Reply:
+    return Asked(jobs("a")[0]).read(json.dumps({"created": 1, **answer}).encode())
+
+
+STOPPED: list[dict[str, Any]] = [
+    {"data": [{"finish_reason": "CONTENT_FILTERED", "b64_json": None}]},
+    {"data": [{"b64_json": "", "has_nsfw_concepts": [True]}]},
+    {"data": [{"url": "", "respect_moderation": False}]},
+    {"data": [{"raiFilteredReason": "Unable to show generated images."}]},
+    {"data": [{"content_filter_results": {"violence": {"filtered": True}}}]},
+    {"data": [], "moderation": {"flagged": True}},
+    {"data": [{"error": "The model refused."}]},
+    {"error": {"message": "stopped", "code": "moderation_blocked"}},
+    {"error": {"message": "rejected by our safety system"}},
+]
+WITHOUT: list[dict[str, Any]] = [
+    {"data": [{"revised_prompt": "a refuse collector before a safety system"}]},
+    {"data": [{"content_filter_results": {"violence": {"filtered": False}}, "url": None}]},
+    {"data": [{"respect_moderation": True, "nsfw": False}]},
+    {"data": None},
+    {"data": [None, 3]},
+    {"error": "overloaded"},
+]
+
+
+@pytest.mark.parametrize("answer", STOPPED, ids=str)
+def test_a_200_may_say_that_a_filter_stopped_it(answer: dict[str, Any]) -> None:
+    reply = as_block(read(**answer))
+    assert reply.status == "blocked", reply
+    assert reply.usage.images == 0
+
+
+@pytest.mark.parametrize("answer", WITHOUT, ids=str)
+def test_a_200_without_a_picture_is_no_block_for_words_of_the_prompt(
+    answer: dict[str, Any],
+) -> None:
+    reply = as_block(read(**answer))
+    assert reply.status == "error", reply
+    assert "the answer has no picture" in str(reply.reason)
+
+
+def test_an_error_in_the_clothes_of_a_200_is_what_its_code_says() -> None:
+    slower = read(error={"message": "wait", "code": 429})
+    ended = read(error={"message": "no", "code": "insufficient_quota"})
+    assert slower.failure is not None
+    assert ended.failure is not None
+    assert (slower.failure.kind, ended.failure.kind) == ("slower", "fatal")
+
+
+def test_the_first_picture_counts_and_each_is_charged() -> None:
+    encoded = base64.b64encode(b"a picture").decode()
+    found = [None, {"b64_json": None}, {"b64_json": encoded}, {"url": "http://127.0.0.1/b.png"}]
+    asked = Asked(jobs("a")[0])
+    reply = asked.read(json.dumps({"data": found, "model": "m-2026-01-01"}).encode())
+    assert (reply.status, reply.model, reply.usage.images) == ("ok", "m-2026-01-01", 2)
+    assert (asked.data, asked.url) == (b"a picture", None)
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"input_tokens": 7, "output_tokens": 9.0}, {"input": 7, "output": 9, "images": 1}),
+        ({"input_tokens": True, "output_tokens": -3}, {"images": 1, "unknown": 1}),
+        ({"input_tokens": 4}, {"input": 4, "images": 1, "unknown": 1}),
+        ("many", {"images": 1, "unknown": 1}),
+        (
+            {"input_tokens": 4, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 6}},
+            {"input": 4, "cached": 4, "output": 5, "images": 1},
+        ),
+    ],
+)
+def test_a_usage_that_makes_no_sense_is_not_known(usage: Any, expected: dict[str, int]) -> None:
+    asked = Asked(jobs("a")[0], has_token_price=True)
+    body = {"data": [{"url": "http://127.0.0.1/a.png"}], "usage": usage}
+    assert asked.read(json.dumps(body).encode()).usage.as_json() == expected
+
+
+@pytest.mark.parametrize("shape", [lambda text: text.rstrip("="), lambda text: f" {text}\n"])
+def test_base64_of_either_alphabet_with_padding_or_without(shape: Callable[[str], str]) -> None:
+    data = b"\xfb\xff\xfe\x00" * 5
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        asked = Asked(jobs("a")[0])
+        body = {"data": [{"b64_json": shape(encode(data).decode())}]}
+        assert asked.read(json.dumps(body).encode()).status == "ok"
+        assert asked.data == data
+
+
 @pytest.mark.parametrize("prompt", ["wrapped base64", "data: base64", "data: url"])
 def test_base64_in_every_form_is_taken(server: ImagesServer, prompt: str) -> None:
     (one,) = made(server, prompt)
@@ -187,16 +277,41 @@ def test_an_address_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
             now[0] += 1.0
             return b"x"
 
-    def opened(_: object, timeout: float) -> Dripping:
+    def opened(_: str, timeout: float) -> Dripping:
         asked.append(timeout)
         return Dripping()
 
-    monkeypatch.setattr("contextbias.generate.openai_images.answers.urlopen", opened)
+    monkeypatch.setattr("contextbias.generate.openai_images.answers._open", opened)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     with pytest.raises(OSError, match="fetching the picture: it took too long"):
         download("http://127.0.0.1/a.png", timeout=30, tries=3)
     assert asked == [30]
     assert 30 <= now[0] < 35
+
+
+def test_an_address_is_taken_as_it_comes_and_without_a_proxy(
+    server: ImagesServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # where nobody listens
+    address = f"http://127.0.0.1:{server.port}/pictures/a b — ü%20c.png?sig=a%2Bb"
+    data = download(address, timeout=30, tries=2, pause=0.01)
+    assert Image.open(io.BytesIO(data)).size == (32, 32)
+
+
+@pytest.mark.parametrize(
+    "fault", [http.client.IncompleteRead(b""), http.client.BadStatusLine("no\r\n"), OSError()]
+)
+def test_whatever_happens_to_a_download_is_told_in_words(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anything else would end the item without its usage, and the budget would miss it."""
+
+    def fails(*_: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("contextbias.generate.openai_images.answers._open", fails)
+    with pytest.raises(OSError, match=r"fetching the picture: [^\r\n]+$"):
+        download("http://127.0.0.1/a.png", timeout=1, tries=1)
 
 
 def test_another_size_than_was_asked_for_is_marked(server: ImagesServer) -> None:
@@ -259,8 +374,6 @@ def test_the_budget_pauses_over_all_runs(server: ImagesServer, tmp_path: Path) -
         assert "the budget of 0.1 USD" in str(end)
         return found
 
-    from contextbias.providers.outcomes import Usage
-
     assert len(run(Usage(), *"abcdefgh")) == 3
     assert run(Usage(input=60, output=3168, images=3), *"abc") == []
     assert len(run(Usage(input=20, output=1056, images=1), *"abcd")) == 2
@@ -275,6 +388,25 @@ def test_a_price_of_a_picture_is_enough_for_a_budget(server: ImagesServer, tmp_p
     with pytest.raises(Incomplete, match="budget of 1 USD"):
         list(backend.generate(jobs(*"abcd")))
     assert len(server.billed) == 2
+
+
+def test_a_budget_is_not_spent_unseen_where_no_charge_is_told(
+    server: ImagesServer, tmp_path: Path
+) -> None:
+    server.edit = lambda answer: answer.pop("usage")
+    told = "does not say what a picture was charged. Give price_image"
+    with pytest.raises(ConfigError, match=told):
+        list(generator(server, budget=5.0).generate(jobs(*"abcdef")))
+    assert len(server.billed) == 1
+    backend = generator(server, budget=5.0)
+    used = Usage(images=1, unknown=1)
+    backend.begin(Session(folder=tmp_path, name="g", usage=used, items=5))
+    with pytest.raises(ConfigError, match=told):
+        list(backend.generate(jobs("a")))
+    assert len(server.billed) == 1
+    with pytest.raises(Incomplete, match="2 answers came without usage"):
+        list(generator(server, budget=2.5, price_image=1.0).generate(jobs(*"abcdef")))
+    assert len(server.billed) == 3
 
 
 # ---- options and identity

@@ -34,6 +34,7 @@ from contextbias.providers.session import USAGE, Session
 from contextbias.tables import OK
 
 _HELD = 32  # pictures that wait to be kept before nothing more is asked for: about 100 MB
+_FETCH = 120.0  # seconds, at most, in which a picture is fetched from its address
 _SECONDS = 30.0  # a guess of what one picture takes
 _LETTERS_A_TOKEN = 4
 _PROMPT_LIMIT = 32_000
@@ -72,6 +73,12 @@ class OpenAIImages:
         self._session: Session | None = None
         # Counted by one thread each: pictures that came, and those that were kept.
         self._came = self._kept = 0
+        self._has_expected = self._is_uncounted = False
+
+    @property
+    def concurrency(self) -> int:
+        """Most requests at a time, for a plan."""
+        return self._pacing.concurrency
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the pixels; see `OpenAIImagesOptions.settings`."""
@@ -101,17 +108,21 @@ class OpenAIImages:
         """Have every job's picture made, many at a time.
 
         Raises:
-            ConfigError: The service refuses a parameter that every request has.
+            ConfigError: The service refuses a parameter that every request has; or it does not
+                say what it charges, and there is a budget.
             Incomplete: The budget or a quota is used up; what is under way was yielded.
             MissingPart: openai is not installed, or there is no key that the service takes.
         """
         self._came = self._kept = 0
+        budget = self._budget()
+        self._refuse_uncounted()
+        has_token_price = self._price is not None and self._price.output > 0
         for asked, reply in exchange(
-            (Asked(job) for job in jobs),
+            (Asked(job, has_token_price=has_token_price) for job in jobs),
             self._ask,
             connection=self._connection,
             pacing=self._pacing,
-            budget=self._budget(),
+            budget=budget,
             total=len(jobs),
             on_state=self._tell,
         ):
@@ -119,6 +130,7 @@ class OpenAIImages:
             yield self._made(asked, reply)
             asked.data = None
             self._kept += has_picture
+        self._refuse_uncounted()
 
     def plan(self, jobs: Sequence[Job]) -> Forecast:
         """Calls and money, by the model's table; nothing is sent."""
@@ -134,7 +146,7 @@ class OpenAIImages:
             calls=len(jobs),
             tokens_in=sum(len(job.text) // _LETTERS_A_TOKEN for job in jobs),
             money=None if each is None else each * len(jobs),
-            basis=f"time guessed at {_SECONDS:.0f} s a picture; {basis}",
+            basis=f"guessed at {_SECONDS:.0f} s a picture; {basis}",
             notes=tuple(self._notes()),
         )
 
@@ -187,10 +199,31 @@ class OpenAIImages:
         if self._price is None:
             return None
         used = Usage() if self._session is None else self._session.usage
-        spent = self._price.of(used)
+        spent, told = self._price.of(used), used.images - used.unknown
         # What earlier ones cost says more than a table.
-        expected = spent / used.images if used.images else self._expected()[0]
-        return Budget(self._options.budget, self._price.cost, spent=spent, expected=expected or 0.0)
+        expected = spent / told if told > 0 else self._expected()[0]
+        self._has_expected = bool(expected)
+        self._count(used)
+        return Budget(
+            self._options.budget,
+            self._price.cost,
+            spent=spent,
+            expected=expected or 0.0,
+            unknown=used.unknown,
+        )
+
+    def _count(self, usage: Usage) -> None:
+        """Note where a budget can hold nothing: no charge is told, and none is expected."""
+        if self._options.budget is not None and usage.unknown and not self._has_expected:
+            self._is_uncounted = True
+
+    def _refuse_uncounted(self) -> None:
+        if self._is_uncounted:
+            raise ConfigError(
+                f"budget = {self._options.budget:g}, but {self._connection.base_url} does not say "
+                "what a picture was charged",
+                "give price_image, or take the budget out",
+            )
 
     def _tell(self, state: State) -> None:
         if self._session is not None:
@@ -209,8 +242,11 @@ class OpenAIImages:
                 "correct the options of the generator",
             )
         if reply.status == OK and asked.url is not None:
-            reply = await self._fetch(line, asked, reply)
+            reply = await self._fetch(asked, reply)
         self._came += asked.data is not None
+        self._count(reply.usage)
+        if self._is_uncounted:
+            line.gate.close()
         # The picture is in `asked`: a reply that waits need not hold it twice.
         return replace(reply, body=b"", text=None)
 
@@ -230,12 +266,15 @@ class OpenAIImages:
             raise
         return response.content, response.headers
 
-    async def _fetch(self, line: Line, asked: Asked, reply: Reply) -> Reply:
+    async def _fetch(self, asked: Asked, reply: Reply) -> Reply:
+        import asyncio
+
         try:
-            asked.data = await line.thread(
+            # Not in the line's threads, which are as many as there are cores: this one only waits.
+            asked.data = await asyncio.to_thread(
                 download,
-                asked.url,
-                timeout=self._pacing_timeout(),
+                asked.url or "",
+                timeout=min(self._connection.timeout, _FETCH),
                 tries=1 + self._pacing.retries,
                 pause=self._pacing.back_off,
             )
@@ -243,9 +282,6 @@ class OpenAIImages:
             failure = Failure(kind=ITEM, code="download", maybe_billed=True)
             return replace(reply, status=ERROR, reason=str(error), failure=failure)
         return reply
-
-    def _pacing_timeout(self) -> float:
-        return min(self._connection.timeout, 120.0)
 
     def _made(self, asked: Asked, reply: Reply) -> Made:
         provenance = self._provenance(asked, reply)
