@@ -19,7 +19,7 @@ from tests.conftest import CHECKOUT
 
 from contextbias.errors import ConfigError, Incomplete, MissingPart
 from contextbias.generate.command import CommandGenerator
-from contextbias.generate.copies import _lines_of
+from contextbias.generate.copies import _lines_of, end
 from contextbias.generate.protocol import Job, Made
 from contextbias.ids import content_hash
 
@@ -188,7 +188,7 @@ def test_a_program_that_never_answers_ends_the_run(
 def test_silence_is_ended(folder: Path) -> None:
     found = made(generator(folder, timeout=1.0), "a", "hang", "b")
     assert (found["i0"].status, found["i2"].status) == ("ok", "ok")
-    assert str(found["i1"].reason).startswith("no answer in 1 s; the program was")
+    assert str(found["i1"].reason).startswith("no answer in 1 s; the program `")
     with pytest.raises(Incomplete, match=r"no answer in 0\.3 s"):
         list(generator(folder, timeout=0.3, restarts=0).generate(jobs("hang", "a")))
 
@@ -209,10 +209,35 @@ def test_what_a_program_leaves_behind_does_not_hide_its_end(folder: Path) -> Non
         "open(f'starts-{child.pid}', 'w').close()\n"
         "sys.stdin.readline(); os._exit(3)\n"
     )
-    with pytest.raises(Incomplete, match="ended with code 3 without a word"):
+    with pytest.raises(Incomplete, match=r"python\S* draw\.py` ended with code 3 without a word"):
         list(generator(folder, restarts=0).generate(jobs("a")))
     (left,) = folder.glob("starts-*")
     assert ended(int(left.name.removeprefix("starts-")))
+
+
+def test_a_program_may_talk_while_it_ends(folder: Path) -> None:
+    """More than fits into its pipe: who writes to one that nobody reads never comes to an end."""
+    (folder / "draw.py").write_text(
+        PROGRAM + "print('a line of a summary\\n' * 50_000)\nopen('finished', 'w').close()\n"
+    )
+    made(generator(folder), "a", "b")
+    assert (folder / "finished").exists()
+
+
+def test_copies_are_waited_for_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 of them that do not end by themselves must not take 64 times as long."""
+    done: list[tuple[str, Any]] = []
+
+    class Stubborn:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *until: done.append((name, until))
+
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    copies: Any = [Stubborn(), Stubborn()]
+    end(copies)
+    steps = ["let_go", "wait", "terminate", "wait", "kill", "leave"]
+    assert [name for name, _ in done] == [step for step in steps for _ in copies]
+    assert [until for name, until in done if name == "wait"] == [(110.0,)] * 2 + [(102.0,)] * 2
 
 
 def ended(process: int) -> bool:
@@ -250,6 +275,9 @@ for line in sys.stdin:
     elif prompt == "link":
         (file.parent / "l.png").symlink_to(Path("own.png").resolve())
         answer["file"] = str(file.parent / "l.png")
+    elif prompt == "secret":
+        Path("diary").write_text("dear diary")
+        answer["file"] = "diary"
     elif prompt == "fails":
         answer["error"] = "no"
     elif prompt == "refuses":
@@ -295,6 +323,13 @@ def test_only_files_of_the_job_s_own_folder_are_removed(hostile: Path) -> None:
         assert (hostile / "own.png").exists()
     finally:
         victim.unlink(missing_ok=True)
+
+
+def test_a_file_that_is_no_picture_is_not_quoted(hostile: Path) -> None:
+    """Reasons stand in reports, and a program may name any file."""
+    (one,) = made(generator(hostile), "secret").values()
+    assert one.status == "error"
+    assert str(one.reason).endswith("diary, which is no picture that can be decoded")
 
 
 def test_files_of_jobs_without_a_picture_do_not_pile_up(hostile: Path) -> None:

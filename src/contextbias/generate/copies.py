@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,12 @@ from contextbias.errors import one_line
 from contextbias.generate.protocol import Job
 
 _GRACE = 10.0  # seconds in which a program should end by itself once its input has ended
+_LAST = 2.0  # seconds between the request to end and the end
 _LINGERS = 1.0  # seconds in which what it has written last arrives
+_PATIENCE = 0.2  # seconds between two looks at whether anybody still takes answers
 _TAIL = 12  # lines of its own words that are shown
 _LONGEST_LINE = 300
+_LONGEST_NAME = 60
 _LONGEST_ANSWER = 1 << 20  # bytes of a line; the rest of a longer one is dropped
 
 
@@ -64,9 +67,11 @@ class Copy:
 
     def __init__(self, setup: Setup, number: int, lines: queue.Queue[Line]) -> None:
         self.number = number
+        self._name = _shown(setup.command)
         self.waiting: dict[str, Job] = {}
         self.heard = time.monotonic()
         self.closed = False
+        self._over = threading.Event()
         self._gone_since: float | None = None
         self._said: deque[str] = deque(maxlen=_TAIL // 3)
         self._complained: deque[str] = deque(maxlen=_TAIL)
@@ -106,20 +111,6 @@ class Copy:
             self.closed = True
             self._orders.put(None)
 
-    def end(self, *, at_once: bool = False) -> None:
-        """Let it end by itself, and stop it if it does not."""
-        self.close_input()
-        for number, patience in ((None, 0.0 if at_once else _GRACE), (signal.SIGTERM, 2.0)):
-            if number is not None:
-                self._signal(number)
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=patience)
-                break
-        self._signal(signal.SIGKILL)  # and whatever it has started
-        self._process.wait()
-        for thread in self._threads:
-            thread.join(timeout=2)
-
     def is_gone(self) -> bool:
         """Whether it ended a while ago, though something that it started keeps its output open."""
         if self._process.poll() is None:
@@ -127,6 +118,31 @@ class Copy:
         now = time.monotonic()
         self._gone_since = self._gone_since or now
         return now - self._gone_since > _LINGERS
+
+    def let_go(self) -> None:
+        """Let it end by itself: no more jobs, and whatever it still writes is its own."""
+        self.close_input()
+        self._over.set()
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+
+    def wait(self, until: float) -> None:
+        """Wait for its end, until the clock (time.monotonic) says `until`."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=max(0.0, until - time.monotonic()))
+
+    def kill(self) -> None:
+        """End it and whatever it has started."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def leave(self, until: float) -> None:
+        """Wait for what it wrote last, unless something that it started keeps its output open."""
+        for thread in self._threads:
+            thread.join(timeout=max(0.0, until - time.monotonic()))
 
     def remember(self, text: bytes) -> None:
         """Keep a line of its output that is no answer, for the case that it fails."""
@@ -137,7 +153,8 @@ class Copy:
         code = self._process.poll()
         how = "was stopped" if code is None else _ending(code)
         said = " | ".join((*self._said, *self._complained))
-        return f"the program {how}" + (f"; its last lines: {said}" if said else " without a word")
+        words = f"; its last lines: {said}" if said else " without a word"
+        return f"the program `{self._name}` {how}{words}"
 
     def _signal(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -154,13 +171,43 @@ class Copy:
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
             for line in _lines_of(pipe):
-                self._lines.put(Line(self, line))
-        self._lines.put(Line(self, None))
+                self._pass_on(line)
+        self._pass_on(None)
+
+    def _pass_on(self, line: bytes | None) -> None:
+        """Give a line to whoever takes answers, who may be behind, or take none any more."""
+        while not self._over.is_set():
+            with suppress(queue.Full):
+                self._lines.put(Line(self, line), timeout=_PATIENCE)
+                return
+        if line is not None:
+            self.remember(line)
 
     def _listen(self, pipe: IO[bytes]) -> None:
         with pipe:
             for line in _lines_of(pipe):
                 _keep(self._complained, line)
+
+
+def end(copies: Collection[Copy], *, at_once: bool = False) -> None:
+    """Let copies end by themselves, all at the same time, and stop those that do not."""
+    for copy in copies:
+        copy.let_go()
+    _wait(copies, 0.0 if at_once else _GRACE)
+    for copy in copies:
+        copy.terminate()
+    _wait(copies, _LAST)
+    for copy in copies:
+        copy.kill()
+    until = time.monotonic() + _LAST
+    for copy in copies:
+        copy.leave(until)
+
+
+def _wait(copies: Collection[Copy], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    for copy in copies:
+        copy.wait(until)
 
 
 def _lines_of(pipe: IO[bytes]) -> Iterator[bytes]:
@@ -170,6 +217,12 @@ def _lines_of(pipe: IO[bytes]) -> Iterator[bytes]:
         while part and not part.endswith(b"\n"):
             part = pipe.readline(_LONGEST_ANSWER)
         yield line
+
+
+def _shown(command: tuple[str, ...]) -> str:
+    """A command as it was written, more or less: its program without the folder."""
+    words = one_line(" ".join((Path(command[0]).name, *command[1:])))
+    return words if len(words) <= _LONGEST_NAME else f"{words[:_LONGEST_NAME]}…"
 
 
 def _keep(lines: deque[str], text: bytes) -> None:

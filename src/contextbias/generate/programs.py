@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import queue
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from contextbias.errors import Incomplete, one_line
-from contextbias.generate.copies import Copy, Line, Setup
+from contextbias.generate.copies import Copy, Line, Setup, end
 from contextbias.generate.protocol import Job, Made
 from contextbias.interrupts import Interrupts
 
@@ -169,6 +170,10 @@ class Programs:
             return Made(image_id=key, status="error", reason=reason, seconds=seconds)
         if there.is_relative_to(self._setup.out.resolve()):
             there.unlink(missing_ok=True)
+        elif not _is_picture(data):
+            # Not how it begins: it may be any file of this machine, and reasons are published.
+            reason = f"the program names {path}, which is no picture that can be decoded"
+            return Made(image_id=key, status="error", reason=reason, seconds=seconds)
         return Made(image_id=key, data=data, provenance=provenance, seconds=seconds)
 
     def _file(self, key: str) -> Path:
@@ -188,7 +193,7 @@ class Programs:
     def _ended(self, copy: Copy) -> Iterator[Made]:
         """A copy has ended: its jobs are given out again, or have ended it too often."""
         del self._copies[copy.number]
-        copy.end(at_once=bool(copy.waiting))
+        end([copy], at_once=bool(copy.waiting))
         if not copy.waiting:
             return
         words = copy.last_words()
@@ -220,7 +225,7 @@ class Programs:
             if not copy.waiting or time.monotonic() - copy.heard <= self._setup.timeout:
                 continue
             del self._copies[copy.number]
-            copy.end(at_once=True)
+            end([copy], at_once=True)
             reason = f"no answer in {self._setup.timeout:g} s; {copy.last_words()}"
             for key in copy.waiting:
                 self._clear(key)
@@ -228,10 +233,7 @@ class Programs:
             self._count_in_vain(reason)
 
     def _end(self, *, at_once: bool = False) -> None:
-        for copy in self._copies.values():
-            copy.close_input()
-        for copy in self._copies.values():
-            copy.end(at_once=at_once)
+        end(self._copies.values(), at_once=at_once)
         self._copies = {}
 
 
@@ -241,6 +243,16 @@ def _object(text: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and isinstance(value.get("id"), str) else None
+
+
+def _is_picture(data: bytes) -> bool:
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data)):
+            return True
+    except Exception:  # headers of broken files raise whatever they lead to
+        return False
 
 
 def _content(path: Path) -> bytes:
