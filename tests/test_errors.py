@@ -54,6 +54,7 @@ def test_the_tree_drawn_in_the_docstring_is_the_tree() -> None:
 def test_one_line_with_the_problem_and_the_fix(error: type[ContextBiasError]) -> None:
     assert str(error("x is 3", "make it 4")) == "x is 3. Make it 4."
     assert str(error("x is 3")) == "x is 3."
+    assert str(error("no x", "pip install 'x[y]'")) == "no x. Run: pip install 'x[y]'"
 
 
 @pytest.mark.parametrize("error", EXIT_CODES)

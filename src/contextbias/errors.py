@@ -17,13 +17,17 @@ A refusal or an unknown of a model is data, a row with a reason: never an except
 
 from __future__ import annotations
 
+_COMMAND = "pip install "
+# Begins what is to be copied into a terminal as it stands.
+
 
 class ContextBiasError(Exception):
     """Base of all errors that a user can act on.
 
     Args:
         problem: What is wrong and the value seen, one sentence without a final stop.
-        fix: What to do about it, one sentence without a final stop, or a question; may be empty.
+        fix: What to do about it, one sentence without a final stop, a question, or nothing but a
+            command of pip; may be empty.
     """
 
     exit_code: int = 2
@@ -37,6 +41,8 @@ class ContextBiasError(Exception):
         """One line: the problem, then what to do."""
         if not self.fix:
             return one_line(f"{self.problem}.")
+        if self.fix.startswith(_COMMAND):
+            return one_line(f"{self.problem}. Run: {self.fix}")
         stop = "" if self.fix.endswith("?") else "."
         return one_line(f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}{stop}")
 

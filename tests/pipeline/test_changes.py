@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from contextbias import pipeline
+from contextbias.cli.main import main
 from contextbias.errors import ConfigError, InputError
 from contextbias.pipeline import STAGES, Done, Options, failures
 from contextbias.progress import Silent
+from contextbias.registry import READERS, Entry
 from contextbias.store import Study
 
 STUDY = """
@@ -232,3 +234,38 @@ def test_status_says_what_is_of_earlier_settings(study: Path) -> None:
     assert stale() == ["attributes", "estimates", "report"]
     run(study)
     assert stale() == []
+
+
+def test_images_are_made_where_their_reader_is_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a machine with GPUs, for one that reads."""
+    root = tmp_path / "study"
+    Study.create(root, STUDY).close()
+    monkeypatch.setitem(READERS, "simulated", Entry("no_such_library:Reader", extra="odd"))
+    for command, code in (("generate", 0), ("status", 0), ("extract", 2), ("run", 2)):
+        with pytest.raises(SystemExit) as end:
+            main([command, str(root)])
+        assert (end.value.code or 0) == code, command
+    printed = capsys.readouterr()
+    assert "18 ok; 18 wanted" in printed.out
+    assert "none yet; 18 wanted" in printed.out
+    assert printed.err.count("needs no_such_library, which is not installed") == 2
+    monkeypatch.undo()
+    assert news(run(root)) >= {"extract", "report"}
+
+
+def test_a_part_that_is_done_is_not_the_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "study"
+    Study.create(root, STUDY).close()
+    run(root, "bench", "generate", limit=2)
+    for arguments, said in (
+        (["--limit", "0"], "Nothing was left to do within --limit"),
+        ([], "18 images, 16 new"),
+        ([], "Everything was done already."),
+    ):
+        with pytest.raises(SystemExit):
+            main(["generate", str(root), *arguments])
+        assert said in capsys.readouterr().err

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import rows
 
 from contextbias.cli.plan_text import plan_lines
 from contextbias.forecast import Forecast
 from contextbias.generate.simulated import SimulatedGenerator
 from contextbias.pipeline.planning import Assumptions, plan
+from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.sizes import Aims
 from contextbias.store import Study
 
@@ -43,6 +45,7 @@ def on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """The simulated generator, as if it ran on GPUs of which there are four."""
     forecast = Forecast(seconds=400.0, accelerator_seconds=400.0, size=10**9, notes=NOTES)
     monkeypatch.setattr(SimulatedGenerator, "parallel", "devices")
+    monkeypatch.setattr(SimulatedGenerator, "batch_size", 1)
     monkeypatch.setattr(SimulatedGenerator, "plan", lambda self, jobs: forecast)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2,3")
 
@@ -53,6 +56,52 @@ def test_workers_are_gpus(tmp_path: Path) -> None:
     assert (section["workers"], section["wall_seconds"]) == (4, 100.0)
     (section,) = planned(tmp_path / "two", 'devices = ["1", "2"]\n')["work"]["sections"]
     assert (section["workers"], section["wall_seconds"]) == (2, 200.0)
+
+
+@pytest.mark.usefixtures("on_gpus")
+def test_there_are_no_more_workers_than_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SimulatedGenerator, "batch_size", 7)  # 18 images: three batches
+    (section,) = planned(tmp_path / "all")["work"]["sections"]
+    assert (section["workers"], section["wall_seconds"]) == (3, 400 / 3)
+
+
+@pytest.mark.parametrize(("concurrency", "at_once"), [(4, 4), (64, 18)])
+def test_requests_to_a_service_are_made_at_once(
+    tmp_path: Path, concurrency: int, at_once: int
+) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    service = f'"openai_images"\noptions = {{ model = "m", concurrency = {concurrency} }}'
+    (folder / "study.toml").write_text(STUDY.replace('"simulated"', service))
+    with Study.open(folder) as study:
+        found = plan(study, Aims(), Assumptions())
+    (section,) = found["work"]["sections"]
+    assert section["workers"] == at_once
+    assert section["wall_seconds"] == section["seconds"] / at_once
+    assert "time guessed at 30 s a picture; its price" in " ".join(
+        " ".join(plan_lines(found)).split()
+    )
+
+
+@pytest.mark.usefixtures("on_gpus")
+@pytest.mark.parametrize(("device", "on_gpu"), [("NVIDIA H100", True), ("cpu", False)])
+def test_once_images_are_made_their_time_tells_that_of_the_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, on_gpu: bool
+) -> None:
+    folder = tmp_path / "study"
+    with Study.create(folder, STUDY) as study:
+        wanted = Wanted(study)
+        order = wanted.orders(wanted.drawn[0])[0]
+        row = rows.image(
+            order.job.image_id, generator="model", seconds=3.0, provenance={"device": device}
+        )
+        study.append_images([row])
+    with Study.open(folder) as study:
+        (section,) = plan(study, Aims(), Assumptions())["work"]["sections"]
+    assert (section["pending"], section["seconds"]) == (17, 51.0)
+    assert section["accelerator_seconds"] == (51.0 if on_gpu else None)
 
 
 @pytest.mark.usefixtures("on_gpus")

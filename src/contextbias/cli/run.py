@@ -63,8 +63,8 @@ def run(
 ) -> None:
     """Run a study: make what is missing, read it, measure it, write the report.
 
-    Safe to stop at any moment (Ctrl-C, a crash, a power cut) and to run again: nothing that was
-    made is made twice, and a finished study is left as it is.
+    Safe to stop at any moment (Ctrl-C, a crash) and to run again: nothing that was made is made
+    twice, and a finished study is left as it is.
     """
     from contextbias.pipeline import stages_until
 
@@ -191,7 +191,8 @@ def run_stages(folder: Path, stages: Sequence[str], options: Options) -> Study:
                 "interrupted; what was finished is kept: run the same command again to go on"
             )
             raise typer.Exit(130) from None
-    print_done(done)
+    narrowed = (options.limit, options.roles, options.generators) != (None, None, None)
+    print_done(done, narrowed=narrowed)
     return study
 
 
@@ -223,12 +224,18 @@ def finish(study: Study, *, report: bool = True) -> None:
         )
 
 
-def print_done(done: Sequence[Done]) -> None:
-    """Say what each stage did."""
+def print_done(done: Sequence[Done], *, narrowed: bool = False) -> None:
+    """Say what each stage did.
+
+    Args:
+        done: By the stages, in their order.
+        narrowed: The run was about a part of the study.
+    """
     for stage in done:
         _say(f"{stage.stage:<13}{stage.note}")
     if not any(stage.new for stage in done):
-        _say("Everything was done already.")
+        within = "Nothing was left to do within --limit, --roles and --generators."
+        _say(within if narrowed else "Everything was done already.")
 
 
 def _print_preview(folder: Path, stages: Sequence[str], options: Options) -> None:

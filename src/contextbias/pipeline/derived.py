@@ -7,6 +7,7 @@ it, and does nothing when it is the same.
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from contextbias.config import Preset
@@ -106,7 +107,7 @@ def _attributes_fingerprint(
 ) -> str:
     rows = [[i.image_id, i.attempt, i.status, i.path, i.variant] for i in images]
     read = [[r.reading_id, r.attempt, r.status] for r in readings]
-    readers = [row.fingerprint for row in wanted.reader_rows.values()]
+    readers = [row.fingerprint for row in wanted.known_readers.values()]
     return content_hash([*_made("attributes"), CODEBOOK_VERSION, mapping, readers, rows, read])
 
 
@@ -170,14 +171,11 @@ def prompts_frame(wanted: Wanted) -> pl.DataFrame | None:
 
 def _check_codebook(study: Study) -> None:
     """Refuse attributes of another codebook: their labels would be counted as this one's."""
-    from contextbias.canonicalise import LabelMapping
-
-    data = study.mapping()
-    codebook = LabelMapping.from_json(data, where=MAPPING_FILE).codebook if data else None
-    if codebook not in (None, CODEBOOK_VERSION):
+    mapping = own_mapping(study)
+    if mapping is not None and mapping.codebook != CODEBOOK_VERSION:
         raise InputError(
-            f"the attributes of {study.root} are of codebook {codebook!r}, and this version has "
-            f"{CODEBOOK_VERSION!r}",
+            f"the attributes of {study.root} are of codebook {mapping.codebook!r}, and this "
+            f"version has {CODEBOOK_VERSION!r}",
             "run the canonicalise stage first",
         )
 
@@ -247,7 +245,29 @@ def _shares(wanted: Wanted, options: Options) -> pl.DataFrame | None:
         )
     if unused:
         options.progress.say(f"shares of roles that the study lacks: {', '.join(unused)}")
-    return shares
+    return _as_counted(shares, own_mapping(wanted.study), path)
+
+
+def _as_counted(shares: pl.DataFrame, mapping: LabelMapping | None, path: Path) -> pl.DataFrame:
+    """Shares with the labels under which the study counts what was read."""
+    import polars as pl
+
+    if mapping is None:
+        return shares
+    pairs = shares.select("dimension", "label").iter_rows()
+    labels = pl.Series("canonical", [mapping.canonical(*pair) for pair in pairs], dtype=pl.String)
+    spelt = shares.with_columns(labels)
+    keys = ["role", "dimension", "canonical"]
+    twice = spelt.filter(spelt.select(keys).is_duplicated()).sort(keys)
+    if not twice.is_empty():
+        first, second = twice["label"].head(2)
+        role, dimension, label = twice.select(keys).row(0)
+        raise InputError(
+            f"{path}: {first!r} and {second!r} of {role}, {dimension} are one label in this study, "
+            f"{label!r}",
+            "keep one of them",
+        )
+    return spelt.with_columns(label="canonical").select(shares.columns)
 
 
 def _estimates_fingerprint(study: Study, settings: dict[str, Any]) -> str:
@@ -293,13 +313,19 @@ def _is_current(wanted: Wanted) -> bool:
 
 
 def _planted(study: Study) -> pl.DataFrame | None:
-    from contextbias.canonicalise import LabelMapping, canonical_planted
+    from contextbias.canonicalise import canonical_planted
 
     frame = study.planted()
-    mapping = study.mapping()
-    if frame is None or mapping is None:
-        return None
-    return canonical_planted(frame, LabelMapping.from_json(mapping, where=MAPPING_FILE))
+    mapping = own_mapping(study)
+    return None if frame is None or mapping is None else canonical_planted(frame, mapping)
+
+
+def own_mapping(study: Study) -> LabelMapping | None:
+    """The mapping that the attributes were made with; None where there are none."""
+    from contextbias.canonicalise import LabelMapping
+
+    data = study.mapping()
+    return None if data is None else LabelMapping.from_json(data, where=MAPPING_FILE)
 
 
 def report(wanted: Wanted, options: Options) -> Done:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from contextbias import __version__
 from contextbias.config import BackendSection
 from contextbias.errors import ConfigError, InputError
 from contextbias.extract.work import ExtractTask, Question, reading_id
@@ -15,6 +14,7 @@ from contextbias.generate.revisions import revisions
 from contextbias.generate.schedule import checked, ordered
 from contextbias.generate.work import GenerateTask, Order
 from contextbias.ids import content_hash
+from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.imports import Taken, source_of, take_in
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.repeats import sample
@@ -24,7 +24,8 @@ from contextbias.progress import counted
 from contextbias.tables import OK, ImageRow
 from contextbias.worklist import Worklist, pending, work_off
 
-_READINGS_A_BATCH = 16
+READINGS_A_BATCH = 16
+"""Of a reader that does not say how many pictures it likes to be given."""
 
 
 def bench(wanted: Wanted, _: Options) -> Done:
@@ -176,7 +177,7 @@ def _write_planted(wanted: Wanted) -> None:
         return
     rows = [wanted.generator_rows[name].fingerprint for name, _ in backends]
     prompts = [prompt.prompt_id for prompt in wanted.prompts]
-    fingerprint = content_hash(["planted", __version__, rows, prompts])
+    fingerprint = content_hash(["planted", definitions("planted"), rows, prompts])
     if wanted.study.fingerprint("planted") == fingerprint:
         return
     import polars as pl
@@ -298,12 +299,19 @@ def _read(
         section.name, section.backend, dict(section.options), row.fingerprint, study.files
     )
     backend = task.backend_for_scheduling()
+    if repeat and getattr(backend, "deterministic", False):
+        if repeat == 1:
+            options.progress.say(
+                f"{section.name} says the same of a picture every time, so reading it again could "
+                "only agree: left out"
+            )
+        return 0, 0
     worklist = Worklist(
         stage="extract",
         unit=f"{'further ' if repeat else ''}readings by {section.name}",
         task=told(task, backend, study, options, "readings", len(todo)),
         items=todo,
-        batch_size=getattr(backend, "batch_size", _READINGS_A_BATCH),
+        batch_size=getattr(backend, "batch_size", READINGS_A_BATCH),
         parallel=backend.parallel,
         workers=study.config.run.workers,
         engine=options.engine_of(study.config.run),

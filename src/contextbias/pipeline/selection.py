@@ -103,10 +103,36 @@ class Wanted:
         """Name -> settings, fingerprint and readable labels of each reader.
 
         They are those that study.toml names, then those whose readings were imported.
+
+        Raises:
+            ConfigError: No such backend, or it refuses an option.
+            MissingPart: What one of them needs is not there.
         """
-        imported = {row.reader: row for row in self.study.readers() if row.backend == RECORDS}
-        asked = {section.name: self._reader_row(section) for section in self.study.config.readers}
-        return asked | imported
+        for section in self.study.config.readers:
+            if section.name not in self.known_readers:
+                self._reader_row(section)
+        return self.known_readers
+
+    @cached_property
+    def known_readers(self) -> dict[str, ReaderRow]:
+        """The same without those that have read nothing and cannot be had on this machine.
+
+        Images can be made where their reader is not installed.
+        """
+        stored = self.study.readers()
+        asked = {}
+        for section in self.study.config.readers:
+            try:
+                asked[section.name] = self._reader_row(section)
+            except MissingPart:
+                if (section.name, section.backend) in {(r.reader, r.backend) for r in stored}:
+                    raise
+        return asked | {row.reader: row for row in stored if row.backend == RECORDS}
+
+    @cached_property
+    def reader_names(self) -> frozenset[str]:
+        """Names of all readers, whether they can be had on this machine or not."""
+        return frozenset({s.name for s in self.study.config.readers} | self.known_readers.keys())
 
     def _reader_row(self, section: BackendSection) -> ReaderRow:
         try:
@@ -223,7 +249,7 @@ class Wanted:
             reading_id(row.reader, row.fingerprint, image.image_id, image.sha256 or "", repeat)
             for image in images
             if image.status == OK
-            for row in self.reader_rows.values()
+            for row in self.known_readers.values()
         }
 
 

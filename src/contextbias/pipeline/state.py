@@ -53,7 +53,7 @@ def failures(study: Study) -> list[Failure]:
 def _lost(wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow]) -> list[Failure]:
     """Images that cannot be read because their file is gone; put back, they will be."""
     read = Counter(reading.image_id for reading in readings)
-    readers = len(wanted.reader_rows)
+    readers = len(wanted.reader_names)
     return [
         Failure(
             "extract", "not_read", _name_of(image), "the file is gone; put it back and run again"
@@ -84,7 +84,7 @@ def status(study: Study) -> dict[str, Any]:
             **_by_status(image.status for image in images),
         },
         "readings": {
-            "wanted": (asked - failed) * len(wanted.reader_rows),
+            "wanted": (asked - failed) * len(wanted.reader_names),
             **_by_status(reading.status for reading in readings),
         },
         "duplicates": duplicates(images),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -11,12 +10,13 @@ from statistics import fmean, median
 from typing import Any
 
 from contextbias.config import BackendSection
-from contextbias.engines.devices import seats_of
+from contextbias.engines.devices import cores, seats_of
 from contextbias.errors import MissingPart
 from contextbias.extract.protocol import FINISHED
 from contextbias.extract.work import reading_id
 from contextbias.forecast import Forecast
 from contextbias.ids import content_hash
+from contextbias.pipeline.paid import READINGS_A_BATCH
 from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.sessions import in_batches
 from contextbias.places import is_url
@@ -26,6 +26,7 @@ from contextbias.tables import OK, ImageRow
 from contextbias.worklist import pending
 
 _SAMPLE = 200  # files that are looked at to tell how large the others will be
+_NO_ACCELERATOR = {"cpu", "mps"}
 
 
 def workload(wanted: Wanted) -> dict[str, Any]:
@@ -78,10 +79,12 @@ def _of_generator(
     forecast = backend.plan(left) if left and hasattr(backend, "plan") else Forecast()
     mine = [i for i in images if i.generator == section.name and i.status == OK]
     forecast = _measured(forecast, len(left), [i.seconds for i in mine], "images")
+    if mine and {i.provenance.get("device") for i in mine} & _NO_ACCELERATOR:
+        forecast = replace(forecast, accelerator_seconds=None)
     if mine and left and (size := _file_size(study, mine)):
         forecast = replace(forecast, size=round(size * len(left)))
     counts = (len(orders), len(orders) - len(left), len(left))
-    return _section("generate", section, counts, forecast, _workers(study, backend.parallel))
+    return _section("generate", section, counts, forecast, _workers(study, backend, len(left)))
 
 
 def _of_folder(section: BackendSection, images: Sequence[ImageRow]) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def _of_reader(
     if left and getattr(backend, "takes_batches", False) and (sent := in_batches(study)):
         note = f"{sent:,} requests of this study are in batches: --batch collects them"
         forecast = replace(forecast, notes=(*forecast.notes, note))
-    workers = getattr(backend, "concurrency", None) or _workers(study, backend.parallel)
+    workers = _workers(study, backend, left, batch_size=READINGS_A_BATCH)
     return _section("extract", section, (total, total - left, left), forecast, workers)
 
 
@@ -149,7 +152,9 @@ def _measured(forecast: Forecast, left: int, seconds: Sequence[float], what: str
     if not seconds or not left:
         return forecast
     basis = f"from {len(seconds):,} finished {what}"
-    return replace(forecast, seconds=fmean(seconds) * left, basis=basis)
+    measured = fmean(seconds) * left
+    on_accelerator = None if forecast.accelerator_seconds is None else measured
+    return replace(forecast, seconds=measured, accelerator_seconds=on_accelerator, basis=basis)
 
 
 def _file_size(study: Study, images: Sequence[ImageRow]) -> float:
@@ -177,11 +182,22 @@ def _pixels(
     return round(median(w for w, _ in known)), round(median(h for _, h in known))
 
 
-def _workers(study: Study, parallel: str) -> int:
-    """How many there will be on this machine; of a cluster that runs, nothing is known here."""
+def _workers(study: Study, backend: Any, pending: int, *, batch_size: int = 1) -> int:
+    """How many there will be on this machine; of a cluster that runs, nothing is known here.
+
+    Args:
+        study: Whose.
+        backend: A generator or a reader.
+        pending: Items that are to be done: there are no more workers than batches.
+        batch_size: Of a backend that does not say it.
+    """
     run = study.config.run
-    if parallel in ("none", "stream"):
+    if backend.parallel == "stream":
+        return max(1, min(getattr(backend, "concurrency", 1), pending))
+    if backend.parallel == "none":
         return 1
-    if parallel == "devices":
-        return len(seats_of(None if run.devices == "auto" else run.devices))
-    return run.workers or os.cpu_count() or 1
+    seats = run.workers or cores()
+    if backend.parallel == "devices":
+        seats = len(seats_of(None if run.devices == "auto" else run.devices))
+    batches = -(-pending // max(1, getattr(backend, "batch_size", batch_size)))
+    return max(1, min(seats, batches))
