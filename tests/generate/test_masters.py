@@ -183,6 +183,73 @@ def test_colours_that_no_master_has_become_rgb() -> None:
     assert picture_of(data=data).image.mode == "RGB"
 
 
+def test_the_profile_of_inks_does_not_stay_with_rgb() -> None:
+    data = file_of(noise("RGB").convert("CMYK"), "JPEG", icc_profile=b"of inks" * 20)
+    for kind in ("png", "webp"):
+        kept = opened(master(picture_of(data=data), data, XMP, kind))
+        assert "icc_profile" not in kept.info
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I;16B", "I", "F"])
+def test_deep_grey_is_not_cut_at_white(mode: str) -> None:
+    levels = np.arange(100).reshape(10, 10) * 600
+    kinds = {"I;16": "<u2", "I;16B": ">u2", "I": "<i4", "F": "<f4"}
+    image = Image.frombytes(mode, (10, 10), levels.astype(kinds[mode]).tobytes())
+    data = file_of(image, "TIFF")
+    assert opened(data).mode == mode
+    kept = opened(master(picture_of(data=data), data, XMP, "png"))
+    assert (np.asarray(kept) == levels).all()
+
+
+def test_grey_of_other_types_has_levels_of_8_bits_where_they_fit() -> None:
+    image = Image.frombytes("F", (2, 1), np.array([0.0, 0.5], "<f4").tobytes())
+    assert list(picture_of(image).image.tobytes()) == [0, 128]
+    image = Image.frombytes("I", (2, 1), np.array([7, 255], "<i4").tobytes())
+    assert list(picture_of(image).image.tobytes()) == [7, 255]
+    with pytest.raises(NotAPicture, match="grey levels from -2 to 0"):
+        picture_of(Image.frombytes("F", (2, 1), np.array([0.0, -2.0], "<f4").tobytes()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [
+        ("JPEG", {"comment": b"a NURSE"}),
+        ("WEBP", {"lossless": True}),
+        ("AVIF", {}),
+        ("TIFF", {"description": "a NURSE"}),
+        ("GIF", {"comment": b"a NURSE"}),
+        ("PNG", {}),
+    ],
+)
+@pytest.mark.parametrize("to", ["png", "webp"])
+def test_nothing_that_was_said_beside_the_picture_stays(
+    kind: str, how: dict[str, object], to: masters.Kind
+) -> None:
+    exif = Image.Exif()
+    exif[0x010E] = exif[0x9286] = "a NURSE"
+    exif[0x0112] = 6  # a turned picture goes another way
+    if kind not in ("GIF", "TIFF"):
+        how = {**how, "exif": exif, "xmp": b"<x>a NURSE</x>"}
+    if kind == "PNG":
+        texts = PngImagePlugin.PngInfo()
+        texts.add_text("parameters", "a NURSE")
+        texts.add_text("workflow", "a NURSE", zip=True)
+        texts.add_itxt("prompt", "a NURSE")
+        how = {**how, "pnginfo": texts}
+    data = file_of(noise(size=(16, 12)).quantize(8) if kind == "GIF" else noise(), kind, **how)
+    kept = master(picture_of(data=data + b"a NURSE"), data + b"a NURSE", XMP, to)
+    assert b"NURSE" not in kept
+    assert "NURSE" not in repr((opened(kept).info, dict(opened(kept).getexif())))
+
+
+def test_whole_numbers_of_any_type_are_levels() -> None:
+    array = np.asarray(noise())
+    assert picture_of(array.astype(np.int64)).image.tobytes() == array.tobytes()
+    for wrong in (array.astype(np.uint16) * 257, array.astype(np.int32) - 9, array > 100):
+        with pytest.raises(NotAPicture, match=r"an array of (uint16|int32|bool): a picture has"):
+            picture_of(wrong)
+
+
 def test_arrays_are_pictures() -> None:
     array = np.asarray(noise())
     assert picture_of(array).image.tobytes() == array.tobytes()

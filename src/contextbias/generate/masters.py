@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from contextbias.generate.origin import Kind
@@ -30,6 +31,8 @@ _XMP_KEYWORD = b"XML:com.adobe.xmp"
 _FILTER_UP = 2
 _COLOUR_TYPES = {"L": 0, "RGB": 2, "LA": 4, "RGBA": 6}
 _PNG_MODES = {*_COLOUR_TYPES, "1", "P", "I;16"}
+_SAME_COLOURS = {"PA", "La", "RGBa", "RGBX"}
+_WHITE = 0xFFFF  # of 16 bits
 # Chunks that decide what is seen; texts, dates, signatures and what is unknown are left out.
 _KEPT_CHUNKS = {
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP",
@@ -58,7 +61,8 @@ def picture_of(image: Any = None, data: bytes | None = None) -> Picture:
     """Decode what a backend made (see protocol.Made).
 
     The camera's orientation mark is applied. Pixels stay as they are in grey, palette, RGB, with
-    transparency and in 16-bit grey; other modes become RGB. Of an animation the first frame counts.
+    transparency and in 16-bit grey; deeper grey becomes that, other modes RGB. Of an animation the
+    first frame counts.
 
     Raises:
         NotAPicture: It cannot be decoded, or is no array of a picture.
@@ -133,6 +137,10 @@ def _from_pixels(image: Any) -> Image.Image:
     array = np.asarray(image)
     if array.ndim != 3 or array.shape[2] not in (3, 4) or 0 in array.shape:
         raise NotAPicture(f"an array of shape {array.shape} is no picture (height, width, 3)")
+    if array.dtype.kind in "iu" and array.min() >= 0 and array.max() <= 255:
+        array = array.astype(np.uint8)
+    if array.dtype.kind != "f" and array.dtype != np.uint8:
+        raise NotAPicture(f"an array of {array.dtype}: a picture has levels 0 to 255, or floats")
     if array.dtype != np.uint8:
         levels = np.nan_to_num(array.astype(np.float32), nan=0.0, posinf=1.0, neginf=0.0)
         array = np.rint(np.clip(levels, 0, 1) * 255).astype(np.uint8)
@@ -140,7 +148,24 @@ def _from_pixels(image: Any) -> Image.Image:
 
 
 def _storable(image: Image.Image) -> Image.Image:
-    return image if image.mode in _PNG_MODES else image.convert("RGB")
+    if image.mode in _PNG_MODES:
+        return image
+    if image.mode.startswith(("I", "F")):
+        return _deep(np.asarray(image))
+    plain = image.convert("RGB")
+    if image.mode not in _SAME_COLOURS:
+        plain.info.pop("icc_profile", None)  # of ink, say: it says nothing about these numbers
+    return plain
+
+
+def _deep(levels: NDArray[Any]) -> Image.Image:
+    """Grey levels of more than 8 bits; Pillow's own conversion makes white of all above 255."""
+    low, top = float(levels.min()), float(levels.max())
+    if low >= 0 and top <= 1 and levels.dtype.kind == "f":
+        levels, top = np.rint(levels * 255), 255.0
+    if low >= 0 and top <= _WHITE and (np.rint(levels) == levels).all():
+        return Image.fromarray(levels.astype(np.uint8 if top <= 255 else np.uint16))
+    raise NotAPicture(f"grey levels from {low:g} to {top:g} are neither 0 to 65535 nor 0.0 to 1.0")
 
 
 def _filtered(image: Image.Image) -> bytes:
