@@ -45,6 +45,23 @@ def test_a_broken_file_leaves_no_study(tmp_path: Path) -> None:
     assert not (tmp_path / "study").exists()
 
 
+def test_two_files_about_one_prompt_are_refused(tmp_path: Path) -> None:
+    source = put_study(tmp_path / "files")
+    first = put_counts(prompt_folder(source, "Flux", "CF", "train_driver", "p"), [])
+    second = put_counts(prompt_folder(source, "Flux", "CF", "Train driver", "p"), [])
+    result = call("import", "reference", source, tmp_path / "study")
+    assert_refused(result, str(first), str(second), "'train driver', CF, 'p'", "Keep one")
+    assert not (tmp_path / "study").exists()
+
+
+def test_questions_that_are_not_counted_are_said(tmp_path: Path) -> None:
+    folder = prompt_folder(tmp_path / "files", "Flux", "CF", "judge", "p")
+    put_counts(folder, [("people", "gender", "female", 3), ("people", "pose", "standing", 3)])
+    result = call("import", "reference", tmp_path / "files", tmp_path / "study")
+    assert result.returncode == 0, result.stderr
+    assert "the schema has no such question: gender\n" in result.stderr
+
+
 def test_what_is_no_source(tmp_path: Path) -> None:
     assert_refused(call("import", "reference", tmp_path / "no", tmp_path / "s"), "no such folder")
     assert_refused(call("import", "reference", tmp_path, tmp_path / "s"), "frequencies.csv")

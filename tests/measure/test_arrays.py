@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.measure.facts import cell, fact, frame
 
+from contextbias.errors import InputError
 from contextbias.measure.arrays import (
     DimensionCounts,
     ReaderCounts,
     consistency_counts,
     count_labels,
+    count_readers,
 )
 from contextbias.tables import CONDITIONS
 
@@ -118,6 +120,13 @@ def test_a_reader_that_tells_one_label_leaves_the_dimension_missing(
     assert counts.missing.select("dimension", "reason", "count").rows() == [
         ("expression", "not_readable", 6)
     ]
+
+
+def test_more_readers_than_keys_have_numbers_for_are_refused() -> None:
+    rows = [fact("1", "mood", "calm", reader=f"r{number}") for number in range(65)]
+    assert len(count_readers(frame(rows[:64]), people="primary")) == 64
+    with pytest.raises(InputError, match="more than 64 readers"):
+        count_readers(frame(rows), people="primary")
 
 
 def test_two_labels_can_be_told_apart() -> None:

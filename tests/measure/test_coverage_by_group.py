@@ -27,11 +27,11 @@ def image(name: str, gender: str, tone: str = "unknown", **others: str) -> list[
 
 
 def estimates(
-    rows: list[dict[str, Any]], readable: Readable | None = None
+    rows: list[dict[str, Any]], readable: Readable | None = None, alpha: float = 0.05
 ) -> dict[tuple[str, str, str, str], tuple[Any, ...]]:
     attributes = frame(rows)
     (counts,) = count_readers(attributes, people="primary").values()
-    settings = Settings(readable=readable, attributes=attributes.lazy())
+    settings = Settings(readable=readable, attributes=attributes.lazy(), alpha=alpha)
     found = coverage_estimates(counts, RUN, settings)
     assert dict(found.schema) == ESTIMATE_SCHEMA
     keys = ("estimand", "generator", "dimension", "label")
@@ -128,3 +128,10 @@ def test_generators_and_readers_are_never_mixed() -> None:
 def test_answers_that_came_counted_have_no_facts() -> None:
     (counts,) = count_readers(frame(image("a", "male")), people="primary").values()
     assert coverage_estimates(counts, RUN, Settings()).is_empty()
+
+
+def test_the_interval_has_the_level_that_is_asked_for() -> None:
+    rows = image("a", "female", pose="standing") + image("b", "female", pose="unknown")
+    expected = wilson(1, 2, confidence=0.8)
+    found = estimates(rows, alpha=0.2)[GENDER, "g", "pose", "female"]
+    assert found[:3] == (0.5, pytest.approx(expected.low), pytest.approx(expected.high))

@@ -208,6 +208,17 @@ def test_one_label_is_0_and_flagged(found: pl.DataFrame) -> None:
     assert (row["point"], row["note"]) == (0.0, "degenerate")
 
 
+def test_a_condition_that_was_not_read_says_so() -> None:
+    rows = [
+        *cell("mood", {"calm": 2, "tense": 1}, condition="CF"),
+        *cell("mood", {"refused": 3}, condition="CA-R"),
+    ]
+    found = measure(frame(rows), preset="reference", bootstrap=0).filter(
+        estimand="bi_pooled", dimension="mood", condition="CA-R"
+    )
+    assert found.select("point", "n", "note").unique().rows() == [(None, 0, "not_defined")]
+
+
 def test_order_of_rows_does_not_matter(made_up: Path) -> None:
     rows = counted(made_up)
     shuffled = rows.sample(fraction=1.0, shuffle=True, seed=3)

@@ -64,6 +64,9 @@ def test_the_example_can_be_read_and_says_that_it_is_made_up() -> None:
         ("role,role,dimension,label,share\n", ["two columns 'role'"]),
         (HEADER + "nurse,gender_presentation,female\n", ["line 2", "3 fields"]),
         (HEADER + "nurse,gender_presentation,,0.3,x\n", ["line 2", "label is empty"]),
+        # A decimal comma: the share is not 0.
+        (HEADER + "nurse,gender_presentation,female,0,88,x\n", ["6 fields", "header has 5"]),
+        (HEADER + 'nurse,gender_presentation,female,"0,88",x\n', ["'0,88'", "with a point"]),
         (HEADER + "nurse,gender,female,0.3,x\n", ["line 2", "no dimension 'gender'"]),
         (HEADER + "nurse,age_rnage,teen,0.3,x\n", ["did you mean 'age_range'"]),
         (HEADER + "nurse,gender_presentation,woman,0.3,x\n", ["'woman'", "female, male"]),

@@ -9,7 +9,7 @@ import pytest
 from tests.pipeline.test_changes import STUDY, run
 
 from contextbias.pipeline import definitions as module
-from contextbias.pipeline import derived, status
+from contextbias.pipeline import derived, paid, status
 from contextbias.pipeline.definitions import PACKAGES, definitions
 from contextbias.store import Study
 
@@ -38,8 +38,9 @@ def changed(package: Path, file: str, data: bytes) -> set[str]:
 def test_a_table_depends_on_the_source_of_its_packages(package: Path) -> None:
     assert changed(package, "stats/first.py", b"RATE = 2\n") == {"estimates"}
     assert changed(package, "measure/more.py", b"") == {"estimates"}
-    everything = {"attributes", "label_counts", "estimates"}
+    everything = {"attributes", "label_counts", "planted", "estimates"}
     assert changed(package, "schema/codebook.toml", b"mood = []\n") == everything
+    assert changed(package, "generate/planted.toml", b"") == {"planted"}
     (package / "report/templates").mkdir()
     assert changed(package, "report/templates/page.html", b"<p>") == {"report"}
 
@@ -50,7 +51,7 @@ def test_line_ends_and_compiled_files_do_not_count(package: Path) -> None:
 
 
 def test_the_real_packages_are_there() -> None:
-    assert len({definitions(table) for table in PACKAGES}) == 3
+    assert len({definitions(table) for table in PACKAGES}) == 4
     assert all(definitions(table) == definitions(table) for table in PACKAGES)
 
 
@@ -78,3 +79,19 @@ def test_an_update_is_seen_and_its_tables_are_made_again(
     assert done[stage].new > 0
     with Study.open(root) as study:
         assert status(study)["stale"] == []
+
+
+def test_planted_probabilities_are_worked_out_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "study"
+    Study.create(root, STUDY).close()
+    run(root)
+    with Study.open(root) as study:
+        before = study.fingerprint("planted")
+    monkeypatch.setattr(paid, "definitions", lambda _: "new")
+    done = run(root, "generate", "measure")
+    with Study.open(root) as study:
+        assert study.fingerprint("planted") != before
+    assert done["generate"].new == 0
+    assert done["measure"].new > 0

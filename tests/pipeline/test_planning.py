@@ -378,6 +378,13 @@ def test_bias_intensity() -> None:
     assert row["half_width"] is None
 
 
+def test_no_difference_of_bias_intensity_is_larger_than_1() -> None:
+    # t(.975, 1) .2 / sqrt(2) = 1.80
+    design = Design(roles=2, images_per_prompt=1, arms=())
+    (row,) = intensity(design, Aims(), [Spread("one dimension", 0.2)])
+    assert (row["half_width"], row["detectable"]) == (1.0, None)
+
+
 # ---- where likeness and spread come from
 
 

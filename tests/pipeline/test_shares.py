@@ -122,3 +122,22 @@ def test_an_empty_name_is_refused(study: Path) -> None:
     (study / "study.toml").write_text(STUDY.replace('"shares.csv"', '""'))
     with pytest.raises(ConfigError, match=r"measure\.shares"):
         measure(study)
+
+
+def test_labels_are_those_under_which_the_study_counts(study: Path) -> None:
+    items = pl.read_parquet(study / "derived/attributes.parquet").filter(
+        pl.col("dimension") == "items", pl.col("role") == "nurse", pl.col("reader") == "vlm"
+    )
+    label = items["label"].drop_nulls().mode().sort()[0]
+    line = f"nurse,items,{label.upper()},0.2\n"
+    (study / "shares.csv").write_text(HEADER + line)
+    measure(study)
+    rows = pl.read_parquet(study / "derived/estimates.parquet").filter(
+        pl.col("estimand") == "representation_pp", pl.col("condition") == "all",
+        pl.col("role") == "nurse",
+    )  # fmt: skip
+    assert rows["label"].to_list() == [label]
+    assert rows["point"].item() > -20  # the pictures do show it
+    (study / "shares.csv").write_text(f"{HEADER}{line}nurse,items,{label},0.3\n")
+    with pytest.raises(InputError, match=f"{label.upper()!r} and {label!r} of nurse, items"):
+        measure(study)

@@ -77,6 +77,21 @@ def test_every_combination_once_and_in_order(finished: Path) -> None:
     assert rows["bank"].n_unique() == 1
 
 
+def test_rows_say_which_number_they_are(finished: Path) -> None:
+    names = ["generator", "contrast", "cohort", "dimension"]
+    assert curve_of(finished).select(names).unique().rows() == [("mean", "CA-U - CF", "all", None)]
+    rows = curve_of(finished, generator="drawn", slot="CF", dimension="mood")
+    assert rows.select(names).unique().rows() == [("drawn", "CF", "scene", "mood")]
+    assert curve_of(finished, dimension="mood", cohort="scene").equals(
+        curve_of(finished, dimension="mood")
+    )
+
+
+def test_a_dimension_of_another_cohort_is_refused(finished: Path) -> None:
+    with pytest.raises(ConfigError, match="'mood' is of the cohort 'scene', and not of 'people'"):
+        curve_of(finished, dimension="mood", cohort="people")
+
+
 def _values(rows: pl.DataFrame, choice: str) -> set[str]:
     return {value for each in rows[choice] for value in each.split(OR)}
 
@@ -243,6 +258,9 @@ def test_the_command(finished: Path, capfd: pytest.CaptureFixture[str]) -> None:
     out, err = capfd.readouterr()
     assert out.splitlines()[0] == ",".join(COLUMNS)
     assert "specifications from" in err
+    assert "above 0" in err
+    assert call(str(finished), "--cohort", "camera", "--contrast", "CF") == 0
+    assert "above 0" not in capfd.readouterr().err
     assert call(str(finished), "--cohort", "camera", "--out", "a.csv", "--plot", "a.svg") == 0
     assert capfd.readouterr().out == ""
     assert Path("a.csv").read_text() == out

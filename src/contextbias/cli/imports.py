@@ -174,5 +174,10 @@ def _say(done: ImportedRows, study: Path, *, counted: bool, records: bool) -> No
         typer.echo(
             f"{done.invalid:,} {what} off schema, so missing; for example {done.example}", err=True
         )
+    if done.uncounted:
+        typer.echo(
+            f"Not counted, since the schema has no such question: {', '.join(done.uncounted)}",
+            err=True,
+        )
     if not (done.frequencies or done.readings):
         typer.echo("Everything was there already.", err=True)

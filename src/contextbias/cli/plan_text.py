@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from contextbias.progress import counted
+
 _WIDTH = 96
 _NONE = "-"
 _KNOWN_PROMPTS, _KNOWN_IMAGES = 220, 10  # as `contextbias validate` has them
@@ -93,7 +95,7 @@ def _notes(section: dict[str, Any]) -> Iterator[str]:
     parts = []
     if section["pending"] and section["seconds"] is not None:
         workers = section["workers"]
-        parts.append(f"time {section['basis']}; {workers} worker{'s' if workers > 1 else ''}")
+        parts.append(f"time {section['basis']}; {counted(workers, 'worker')}")
     if section["accelerator_seconds"] is not None:
         parts.append(f"{_time(section['accelerator_seconds'])} of GPU time")
     if section["calls"] is not None:
@@ -119,7 +121,8 @@ def _answer(plan: dict[str, Any]) -> Iterator[str]:
     if aims["target"] == "invariant":
         floor = answer["floor"]
         yield from _wrapped(
-            f"Below {floor} images a condition `invariant` cannot come out, whatever they show."
+            f"Below {counted(floor, 'image')} a condition `invariant` cannot come out, whatever "
+            "they show."
         )
     yield from _wrapped(_clustered(plan))
 
@@ -149,13 +152,9 @@ def _independent(answer: dict[str, Any], design: dict[str, Any]) -> str:
 def _spelt(found: dict[str, Any], design: dict[str, Any]) -> str:
     images = ", ".join(f"{count:,} in {name}" for name, count in found["images"].items())
     return (
-        f"{found['images_per_prompt']:,} images a prompt ({images}), "
-        f"{found['images_a_generator']:,} a generator for {_roles(design['roles'])}"
+        f"{counted(found['images_per_prompt'], 'image')} a prompt ({images}), "
+        f"{found['images_a_generator']:,} a generator for {counted(design['roles'], 'role')}"
     )
-
-
-def _roles(count: int) -> str:
-    return f"{count:,} role{'' if count == 1 else 's'}"
 
 
 def _clustered(plan: dict[str, Any]) -> str:
@@ -261,8 +260,8 @@ def _intensity(plan: dict[str, Any]) -> Iterator[str]:
     roles, aims = plan["design"]["roles"], plan["aims"]
     yield ""
     yield from _wrapped(
-        f"Bias Intensity, difference of two conditions (CA-U - CF), {_roles(roles)}: half the "
-        f"width of the interval, the smallest difference found with {100 * aims['power']:g}% "
+        f"Bias Intensity, difference of two conditions (CA-U - CF), {counted(roles, 'role')}: half "
+        f"the width of the interval, the smallest difference found with {100 * aims['power']:g}% "
         "power, and the roles that a difference needs"
     )
     rows = plan["bias_intensity"]

@@ -107,7 +107,7 @@ def specifications(
     else:
         write_atomic(out, rows.write_csv().encode())
         typer.echo(f"wrote {out}", err=True)
-    typer.echo(_summary(rows), err=True)
+    typer.echo(_summary(rows, signed=" - " in curve.chosen_slot), err=True)
 
 
 def _check_files(out: Path | None, plot: Path | None) -> None:
@@ -119,13 +119,17 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
         raise InputError(f"--out and --plot are both {out}", "name two files")
 
 
-def _summary(rows: pl.DataFrame) -> str:
-    """The curve in a line."""
+def _summary(rows: pl.DataFrame, *, signed: bool) -> str:
+    """The curve in a line; of a difference (`signed`) also how often it lies above 0."""
+    from contextbias.progress import counted
+
     points = rows["point"].to_list()  # sorted
     middle = (points[len(points) // 2] + points[(len(points) - 1) // 2]) / 2
+    form = "+.3f" if signed else ".3f"
+    ends = f"from {points[0]:{form}} to {points[-1]:{form}}, median {middle:{form}}"
+    said = f"{counted(len(points), 'specification')} {ends}"
+    if not signed:
+        return said
     clear = int(((rows["low"] > 0) | (rows["high"] < 0)).sum())
-    return (
-        f"{len(points):,} specifications from {points[0]:+.3f} to {points[-1]:+.3f}, "
-        f"median {middle:+.3f}; {sum(point > 0 for point in points):,} above 0, "
-        f"{clear:,} with an interval that leaves 0 out"
-    )
+    above = sum(point > 0 for point in points)
+    return f"{said}; {above:,} above 0, {clear:,} with an interval that leaves 0 out"

@@ -183,7 +183,8 @@ def _positions(path: Path, header: list[str]) -> list[int]:
         if name not in header:
             others = [found for found in header if found not in COLUMNS]
             problem = f"{path} has no column {name!r}; its header is {_shown(','.join(header))}"
-            raise CountsError(problem, nearest(name, others) or "columns are parted by commas")
+            wanted = f"the columns are {', '.join(COLUMNS)}, parted by commas"
+            raise CountsError(problem, nearest(name, others) or wanted)
         if header.count(name) > 1:
             raise CountsError(f"{path} has two columns {name!r}", "keep one of them")
     return [header.index(name) for name in COLUMNS]

@@ -39,10 +39,10 @@ def coverage_estimates(counts: ReaderCounts, run: Run, settings: Settings) -> pl
     Args:
         counts: The reader's counts: which generators there are.
         run: Keys of the rows.
-        settings: With the facts, and with what the reader can tell apart.
+        settings: With the facts, what the reader can tell apart, and the level.
 
     Returns:
-        Rows of tables.EstimateRow with Wilson's 95% interval, ``n`` the images of the group and
+        Rows of tables.EstimateRow with Wilson's interval, ``n`` the images of the group and
         ``n_missing`` those without the answer. Images that were not read, or that show nobody, are
         in no group, and a question that does not arise (``not_applicable``) is not counted. There
         is no row for a question that the reader has declared it cannot read, of a grouping by
@@ -58,7 +58,7 @@ def coverage_estimates(counts: ReaderCounts, run: Run, settings: Settings) -> pl
     rows = pl.concat(parts) if parts else pl.DataFrame()
     if rows.is_empty():
         return estimate_frame([])
-    found = wilson(rows["x"].to_numpy(), rows["n"].to_numpy())
+    found = wilson(rows["x"].to_numpy(), rows["n"].to_numpy(), confidence=1 - settings.alpha)
     return run.frame(
         rows.with_columns(
             point=pl.Series(found.point),

@@ -186,6 +186,7 @@ class _Pass:
         reader = self._readers.of(batch["reader"])
         dimension = _dimension_numbers(batch["dimension"])
         label = self._labels.of(batch["label"])
+        self._check_room()
         reason = self._reason_numbers(batch["missing_reason"], label, reader, dimension)
         person = batch["person"].fill_null(-1).to_numpy()
         seen, _ = distinct((image << BITS["reader"]) + reader)
@@ -251,6 +252,19 @@ class _Pass:
                 tuple(self._reasons.known),
             )
         return found
+
+    def _check_room(self) -> None:
+        """Refuse more words than a key has numbers for: they would be counted as others."""
+        for what, part, known in (
+            ("prompts", "prompt", self._prompts),
+            ("readers", "reader", self._readers.known),
+            ("labels", "last", self._labels.known),
+        ):
+            if len(known) > 1 << BITS[part]:
+                raise InputError(
+                    f"the attributes have more than {1 << BITS[part]:,} {what}",
+                    "make several studies of them",
+                )
 
     def _place_images(self, batch: pl.DataFrame) -> tuple[Integers, Integers]:
         """Number of each row's image in the batch, and the prompt number of each image."""

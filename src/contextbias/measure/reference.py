@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts, consistency_counts
+from contextbias.measure.caveats import DEGENERATE, UNDEFINED
 from contextbias.measure.consistency import consistency_estimates
+from contextbias.measure.intensity import CONTRASTS
 from contextbias.measure.rows import Run, Settings, estimate_frame
 from contextbias.stats.resample import unpaired_weights
 from contextbias.tables import CONDITIONS
@@ -40,7 +42,6 @@ METHOD = "bootstrap-unpaired"
 """Method of the intervals: percentiles of roles drawn anew for each generator and condition."""
 
 _ALL, _MEAN = "all", "mean"
-_CONTRASTS = (("CA-R", "CF"), ("CA-U", "CF"), ("CA-U", "CA-R"))
 _LEVELS = (*CONDITIONS, _ALL)
 _CHUNK = 4_000_000
 _ADDED = {"prevalence", "range_pp", "chi2", "chi2_p", "ccs", "invariant_paper"}
@@ -106,7 +107,7 @@ def _dimensions(counts: ReaderCounts, settings: Settings) -> dict[_Key, _Level]:
                 n=_with_total(of.n),
                 missing=_with_total(of.missing),
                 roles=(of.x.sum(axis=2) > 0).sum(axis=0),
-                note="degenerate" if len(of.labels) == 1 else None,
+                note=DEGENERATE if len(of.labels) == 1 else None,
             )
     return found
 
@@ -195,9 +196,10 @@ def _rows(key: _Key, level: _Level, run: Run, alpha: float) -> Iterator[dict[str
         if level.n[place] or missing:
             yield run.row(
                 "bi_pooled", **keys, condition=condition, point=level.fixed[place],
-                n=level.n[place], n_missing=missing, note=level.note,
+                n=level.n[place], n_missing=missing,
+                note=level.note if np.isfinite(level.fixed[place]) else UNDEFINED,
             )  # fmt: skip
-    for a, b in _CONTRASTS:
+    for a, b in CONTRASTS:
         pair = [CONDITIONS.index(a), CONDITIONS.index(b)]
         values = level.seen[:, pair[0]] - level.seen[:, pair[1]]
         if not np.isfinite(values[0]):

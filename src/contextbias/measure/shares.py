@@ -77,6 +77,7 @@ def read_shares(path: Path) -> pl.DataFrame:
 def _lines(path: Path) -> Iterator[_Line]:
     reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     places: list[int] | None = None
+    width = 0
     seen: dict[tuple[str, str, str], int] = {}
     try:
         for record in reader:
@@ -84,11 +85,15 @@ def _lines(path: Path) -> Iterator[_Line]:
             if not any(fields):
                 continue
             if places is None:
-                places = _places(path, fields)
+                places, width = _places(path, fields), len(fields)
                 continue
             if len(fields) <= max(places):
                 fault = f"{len(fields)} fields, fewer than the header has"
                 raise _wrong(path, reader.line_num, fault)
+            if len(fields) > width:
+                fault = f"{len(fields)} fields where the header has {width}"
+                fix = "write decimals with a point, and quote fields with a comma in them"
+                raise _wrong(path, reader.line_num, fault, fix)
             line = _checked(path, reader.line_num, *(fields[place] for place in places))
             key = (line.role, line.dimension, line.label)
             if key in seen:
@@ -145,6 +150,7 @@ def _fraction(path: Path, number: int, text: str) -> float:
     if not 0 <= value <= 1:
         percent = text.endswith("%") or value > 1
         fix = "write percent as a fraction: 0.88 for 88%" if percent else "it is a fraction of 1"
+        fix = "write decimals with a point: 0.88" if "," in text else fix
         raise _wrong(path, number, f"share {_shown(text)} is no number from 0 to 1", fix)
     return value
 

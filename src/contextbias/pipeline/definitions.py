@@ -17,6 +17,7 @@ from contextbias.ids import content_hash
 PACKAGES = {
     "attributes": ("canonicalise", "schema"),
     "label_counts": ("canonicalise", "schema"),
+    "planted": ("generate", "schema"),
     "estimates": ("measure", "stats", "schema"),
     "report": ("report",),
 }

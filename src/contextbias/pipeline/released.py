@@ -58,6 +58,8 @@ class ImportedRows:
     """How many of these are off schema."""
     example: str = ""
     """The first of them: where, and why."""
+    uncounted: tuple[str, ...] = ()
+    """Questions of the counts that are not of this schema: kept, and not counted."""
 
 
 def read_reference(source: Path) -> ReleasedFiles:
@@ -76,6 +78,7 @@ def read_reference(source: Path) -> ReleasedFiles:
             "give the folder that holds PREFIX_GENERATOR/CONDITION/ROLE/PROMPT",
         )
     _check_sources([f.place for f in found.frequencies])
+    _check_prompts(found.frequencies)
     return found
 
 
@@ -103,11 +106,12 @@ def import_reference(study: Study, found: ReleasedFiles, *, reader: str) -> Impo
     new = _latest(rows, stored, "frequency_id", ("sha256", "source"))
     study.append_prompts(_prompt(row.role, row.condition, row.variant) for row in rows)
     study.append_frequencies(new)
-    done = ImportedRows(frequencies=len(new))
+    asked = {dimension for each in found.frequencies for _, dimension, *_ in each.counts}
+    done = ImportedRows(frequencies=len(new), uncounted=tuple(sorted(asked - DIMENSIONS.keys())))
     if not found.records:
         return done
     read = import_records(study, found.records, reader=f"{reader}-{RECORDS}")
-    return replace(read, frequencies=len(new))
+    return replace(read, frequencies=done.frequencies, uncounted=done.uncounted)
 
 
 def import_records(study: Study, records: Sequence[Described], *, reader: str) -> ImportedRows:
@@ -310,6 +314,21 @@ def _check_sources(places: Iterable[Place], stored: dict[str, str] | None = None
                 f"the folders {known!r} and {place.source!r} are both of a generator "
                 f"{place.generator!r}",
                 "import them into two studies, or rename one",
+            )
+
+
+def _check_prompts(files: Iterable[Frequencies]) -> None:
+    """One file a prompt: of two, the counts of one would be lost."""
+    seen: dict[tuple[str, str, str, str], Path] = {}
+    for each in files:
+        place = each.place
+        key = (place.generator, place.role, place.condition, place.prompt)
+        first = seen.setdefault(key, each.path)
+        if first != each.path:
+            raise InputError(
+                f"{first} and {each.path} are both of {place.generator}, {place.role!r}, "
+                f"{place.condition}, {place.prompt!r}",
+                "keep one of them, or rename its folder",
             )
 
 

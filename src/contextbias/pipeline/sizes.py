@@ -217,16 +217,22 @@ def _needed_shift(aims: Aims, images: Callable[[int], FloatArray], error_df: flo
 
 
 def intensity(design: Design, aims: Aims, spreads: list[Spread]) -> list[dict[str, Any]]:
-    """Width of the intervals of Bias Intensity's differences, and roles needed, for each spread."""
+    """Width of the intervals of Bias Intensity's differences, and roles needed, for each spread.
+
+    No difference of Bias Intensity is larger than 1: intervals end there, and a difference beyond
+    it is none that could be found.
+    """
     rows = []
     for spread in spreads:
+        half = float(mean_half_width(design.roles, spread.sd, alpha=aims.alpha))
         found = detectable_mean(design.roles, spread.sd, power=aims.power, alpha=aims.alpha)
+        possible = found.point <= 1.0
         rows.append(
             {
                 "what": spread.what,
                 "sd": spread.sd,
-                "half_width": _number(mean_half_width(design.roles, spread.sd, alpha=aims.alpha)),
-                "detectable": _number(found.point),
+                "half_width": None if math.isnan(half) else min(half, 1.0),
+                "detectable": float(found.point) if possible else None,
                 "roles_needed": {
                     f"{difference:.2f}": _roles_needed(difference, spread.sd, aims)
                     for difference in DIFFERENCES
@@ -241,10 +247,6 @@ def _roles_needed(difference: float, sd: float, aims: Aims) -> int | None:
         return bool(mean_power(difference, roles, sd, alpha=aims.alpha) >= aims.power)
 
     return smallest_number(reaches, limit=MOST_IMAGES)
-
-
-def _number(value: Any) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _percent(value: float) -> float | None:

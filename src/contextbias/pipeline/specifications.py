@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextbias.errors import ConfigError, InputError, nearest
-from contextbias.pipeline.derived import prompts_frame
+from contextbias.pipeline.derived import own_mapping, prompts_frame
 from contextbias.pipeline.selection import Wanted
 from contextbias.progress import Progress, Silent
 from contextbias.schema import CODEBOOK_VERSION, COHORTS, DIMENSIONS
-from contextbias.store import MAPPING_FILE, Study
+from contextbias.store import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +36,10 @@ OFFLINE_MAPPING = "offline groups"
 COLUMNS = (
     "study", "bank", "reader", "mapping", "people", "unknown", "preset", "prompted", "labels",
     "estimand", "support", "main", "point", "low", "high", "n", "note",
+    "generator", "contrast", "cohort", "dimension",
 )  # fmt: skip
-"""Columns of a specification curve: choices, whether it is the study's own choice, numbers."""
+"""Columns of a specification curve: choices, whether it is the study's own choice, numbers, and
+which number it is: the same in all rows, so that several curves can stand in one table."""
 
 CHOICES = COLUMNS[: COLUMNS.index("main")]
 """Columns that say what was chosen."""
@@ -65,7 +67,7 @@ class Curve:
     generator: str = "mean"
     """A generator, or ``mean``."""
     cohort: str = "all"
-    """A cohort, or ``all``."""
+    """A cohort, or ``all``; with a dimension its own, or ``all``."""
     dimension: str | None = None
     """A dimension; None for the mean over those of the cohort."""
     mappings: tuple[Path, ...] = ()
@@ -82,6 +84,16 @@ class Curve:
     def chosen_slot(self) -> str:
         """The contrast or condition, the default filled in."""
         return self.slot or ("all" if self.is_share else "CA-U - CF")
+
+    @property
+    def number(self) -> dict[str, str | None]:
+        """Which number it is, as its rows say it; ``contrast`` may be a condition, or ``all``."""
+        return {
+            "generator": self.generator,
+            "contrast": self.chosen_slot,
+            "cohort": self.cohort if self.dimension is None else DIMENSIONS[self.dimension].cohort,
+            "dimension": self.dimension,
+        }
 
 
 def specifications(studies: Sequence[Study], curve: Curve) -> pl.DataFrame:
@@ -127,7 +139,7 @@ def _without_twins(rows: pl.DataFrame) -> pl.DataFrame:
     digits = [pl.col(name).round(_DIGITS).alias(f"{name} rounded") for name in _NUMBERS]
     rows = rows.with_columns(digits)
     for choice in MERGED:
-        same = [name for name in (*CHOICES, "n", "note") if name != choice]
+        same = [name for name in COLUMNS if name not in (choice, "main", *_NUMBERS)]
         rows = rows.group_by(
             *same, *(f"{name} rounded" for name in _NUMBERS), maintain_order=True
         ).agg(
@@ -183,7 +195,13 @@ def _of_study(study: Study, name: str, curve: Curve) -> Iterator[pl.DataFrame]:
         # Answers that came counted cannot be counted anew: they have no other people or mapping.
         counted = study.label_counts() if mapping == STUDY_MAPPING else None
         for choice, rows in _counted(wanted, attributes, counted, curve):
-            chosen = {"study": name, "bank": bank, "mapping": mapping, **choice}
+            chosen: dict[str, str | None] = {
+                "study": name,
+                "bank": bank,
+                "mapping": mapping,
+                **choice,
+            }
+            chosen |= curve.number
             every = rows.with_columns(pl.lit(v, pl.String).alias(k) for k, v in chosen.items())
             if main["preset"] == "strict" and not curve.is_share:
                 # Forms of Bias Intensity are the same in both presets: they have the study's.
@@ -241,11 +259,9 @@ def _attributes(wanted: Wanted, curve: Curve) -> Iterator[tuple[str, pl.DataFram
 
 def _offline_mapping(study: Study) -> LabelMapping | None:
     """The labels without the language model, where one took part; else None."""
-    from contextbias.canonicalise import LabelMapping
     from contextbias.canonicalise.llm import offline_labels
 
-    data = study.mapping()
-    mapping = None if data is None else LabelMapping.from_json(data, where=MAPPING_FILE)
+    mapping = own_mapping(study)
     return offline_labels(mapping) if mapping is not None and mapping.decisions else None
 
 
@@ -331,6 +347,15 @@ def _check(studies: Sequence[Study], curve: Curve) -> None:
         if value is not None and value not in known:
             hint = nearest(value, known) or f"there are {', '.join(known)}"
             raise ConfigError(f"{option} {value!r} is not known", hint)
+    if curve.dimension is not None and curve.cohort not in (
+        "all",
+        DIMENSIONS[curve.dimension].cohort,
+    ):
+        raise ConfigError(
+            f"the dimension {curve.dimension!r} is of the cohort "
+            f"{DIMENSIONS[curve.dimension].cohort!r}, and not of {curve.cohort!r}",
+            "leave --cohort out",
+        )
     if curve.is_share and (curve.chosen_slot != "all" or curve.dimension is not None):
         raise ConfigError(
             f"{curve.estimand} is over all conditions, and of a cohort",
