@@ -6,7 +6,7 @@ import pytest
 
 from contextbias.errors import ConfigError
 from contextbias.providers import BudgetOptions, Price, Usage, price
-from contextbias.providers.profiles import user_file
+from contextbias.providers.model_tables import user_file
 
 
 def own_table(text: str) -> Path:
@@ -68,6 +68,11 @@ def test_prices_of_an_unknown_model_may_be_given() -> None:
         ('[[price]]\npattern = "x"\ninput = 1\noutput = "2"\n', "output = '2' is no price"),
         ('[[price]]\npattern = "x"\ninput = -1\noutput = 2\n', "input = -1 is no price"),
         ('[[price]]\npattern = "x"\ninput = 1\noutputs = 2\n', "Did you mean 'output'"),
+        ('[[price]]\npattern = "x"\ninput = inf\noutput = 2\n', "input = inf is no price"),
+        ('[[price]]\npattern = "x"\nas_of = "today"\n', "as_of = 'today' is no date"),
+        ("[[price]]\npattern = 5\n", "pattern = 5 is no text"),
+        ('[price]\npattern = "x"\n', "Write [[price]]"),
+        ('[[prices]]\npattern = "x"\n', "unknown table 'prices'"),
     ],
 )
 def test_a_users_table_that_cannot_be_understood_is_named(text: str, said: str) -> None:

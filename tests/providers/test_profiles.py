@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import datetime
+import re
+from fractions import Fraction
+from math import ceil
 
 import pytest
+from tests.conftest import CHECKOUT
 
 from contextbias.errors import ConfigError
-from contextbias.providers import ImageTokens, profile
-from contextbias.providers.profiles import matches, user_file
+from contextbias.providers import ImageTokens, price, profile
+from contextbias.providers.model_tables import matches, user_file
+from contextbias.providers.profiles import _own_entries
 
 
 def own_table(text: str) -> None:
@@ -51,7 +56,19 @@ def test_patterns_are_several_and_without_case() -> None:
 )
 def test_patches(width: int, height: int, patches: int) -> None:
     assert ImageTokens(rule="patches").count(width, height) == patches
-    assert ImageTokens(rule="patches", factor=1.62).count(width, height) == round(patches * 1.62)
+    factor = Fraction("1.62")  # a part of a token is charged as a whole one
+    assert ImageTokens(rule="patches", factor=1.62).count(width, height) == ceil(patches * factor)
+
+
+# As counted by a user for GPT-6: 1.2 for each patch of 32 pixels, rounded up.
+@pytest.mark.parametrize(
+    ("width", "height", "tokens"),
+    [(256, 256, 77), (512, 512, 308), (768, 768, 692), (1024, 1024, 1229), (1280, 720, 1104)],
+)
+def test_pictures_for_gpt_6(width: int, height: int, tokens: int) -> None:
+    counted = profile("gpt-6-luna").images
+    assert counted is not None
+    assert counted.count(width, height) == tokens
 
 
 # Tiles of 512 after fitting into 2048 and the shorter side into 768. 1024^2 -> 768^2: 4 tiles.
@@ -73,6 +90,46 @@ def test_a_users_entry_comes_first() -> None:
     assert found.token_limit == "max_tokens"
 
 
+def test_when_a_model_ends() -> None:
+    mini, today = profile("gpt-5-mini"), datetime.date(2026, 11, 30)
+    assert mini.ending(today) == (
+        "is to be shut down on 2026-12-11; its provider names gpt-6.1-terra"
+    )
+    assert str(mini.ending(mini.shutdown)).startswith("was shut down on 2026-12-11")
+    assert mini.ends_soon(today)
+    nano = profile("gpt-5.4-nano")  # 122 days are left
+    assert not nano.ends_soon(today)
+    assert nano.ends_soon(datetime.date(2026, 12, 3))
+    other = profile("llava")
+    assert (other.ending(today), other.ends_soon(today)) == (None, False)
+
+
+def test_every_successor_has_a_profile_and_a_price_and_stays() -> None:
+    named = {entry.successor for entry in _own_entries()} - {None}
+    assert named == {"gpt-6-luna", "gpt-6.1-sol", "gpt-6.1-terra"}
+    for model in map(str, named):
+        assert profile(model).shutdown is None
+        assert profile(model).images is not None
+        assert price(model) is not None
+
+
+def test_no_model_that_the_pages_name_is_announced_to_end() -> None:
+    """Whoever copies an example is not to begin a study that cannot be finished."""
+    pages = [CHECKOUT / "README.md", *(CHECKOUT / "docs").rglob("*.md")]
+    sources = [*(CHECKOUT / "src").rglob("*.py")]
+    found = {
+        (str(path.relative_to(CHECKOUT)), model)
+        for path in (*pages, *sources)
+        for groups in _NAMED.findall(path.read_text("utf-8"))
+        for model in filter(None, groups)
+    }
+    assert {model for _, model in found}
+    assert [each for each in sorted(found) if profile(each[1]).shutdown is not None] == []
+
+
+_NAMED = re.compile(r"""model = \\?["']([a-zA-Z0-9./:-]+)|--model ([a-z0-9.-]+)""")
+
+
 def test_another_structured_mode() -> None:
     assert profile("llava", structured="json_object").structured == "json_object"
     with pytest.raises(ConfigError, match="Did you mean 'json_schema'"):
@@ -86,6 +143,15 @@ def test_another_structured_mode() -> None:
         ('[[model]]\npattern = "x"\ntemprature = true\n', "Did you mean 'temperature'"),
         ('[[model]]\npattern = "x"\nstructured = "xml"\n', "structured = 'xml'"),
         ('[[model]]\npattern = "x"\nimages = { rule = "tiles", bse = 1 }\n', "images of 'x'"),
+        ('[[model]]\npattern = "x"\nimages = { rule = "patches", side = 0 }\n', "side = 0"),
+        ('[[model]]\npattern = "x"\nimages = 5\n', "images = 5 is no table"),
+        ('[[model]]\npattern = "x"\nshutdown = "2027-01-01"\n', "without quotes"),
+        ('[[model]]\npattern = "x"\nefforts = "low"\n', "no list of texts"),
+        ('[[model]]\npattern = "x"\neffort = "low"\n', "none of efforts"),
+        ('[[model]]\npattern = "x"\ntemperature = "no"\n', "Write true or false"),
+        ("[[model]]\npattern = 5\n", "pattern = 5 is no text"),
+        ('[model]\npattern = "x"\n', "Write [[model]]"),
+        ('[[models]]\npattern = "x"\n', "unknown table 'models'"),
         ('[[model]]\npattern = "x"\nimages = { rule = "pixels" }\n', "rule = 'pixels'"),
     ],
 )

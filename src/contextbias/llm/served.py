@@ -43,7 +43,7 @@ class ServedOptions(ConnectionOptions, PacingOptions, BudgetOptions):
     """Options of a language model that answers in text."""
 
     model: str = Field(min_length=1)
-    """Name of the model, as the server knows it: ``gpt-5-mini``, or a dated snapshot of it."""
+    """Name of the model, as the server knows it: ``gpt-5.4-mini``, or a dated snapshot of it."""
     reasoning_effort: str | None = None
     """``minimal``, ``low``, ``medium``, ``high``, as the model has it; None: the profile's."""
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -77,7 +77,7 @@ class ServedModel:
         spent: Mapping[str, int] | None = None,
     ) -> None:
         if "model" not in options:
-            raise ConfigError(f"{where} names no model", 'write model = "gpt-5-mini", for one')
+            raise ConfigError(f"{where} names no model", 'write model = "gpt-5.4-mini", for one')
         self.options = _parsed(options, where)
         self._spent = Usage.from_json(spent or {})
         request_fields(None, self.profile, self._params(1))  # refuses what the model refuses
@@ -127,8 +127,8 @@ class ServedModel:
         notes = []
         if self.price is None and not Connection.of(self.options).is_local:
             notes.append(f"the price of {self.options.model} is not known")
-        if self.profile.shutdown is not None:
-            notes.append(f"{self.options.model} is to be turned off on {self.profile.shutdown}")
+        if (ending := self.profile.ending()) is not None:
+            notes.append(f"{self.options.model} {ending}")
         return Forecast(
             calls=len(questions),
             tokens_in=sent,

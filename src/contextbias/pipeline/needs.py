@@ -106,10 +106,10 @@ def _of_the_naming_model(options: dict[str, Any]) -> Need:
         served = ServedModel(options, where="[canonicalise] model")
     except ContextBiasError as error:
         return Need("labels: model", False, error.problem, error.fix)
-    name, until = served.options.model, served.profile.shutdown
-    if until is None:
-        return Need("labels: model", True, name)
-    found = f"{name}, which is to be turned off on {until}"
+    name, ending = served.options.model, served.profile.ending()
+    found = name if ending is None else f"{name}, which {ending}"
+    if not served.profile.ends_soon():
+        return Need("labels: model", True, found)
     return Need("labels: model", False, found, "name the labels before, or take another model")
 
 

@@ -70,6 +70,11 @@ def request_fields(
     """
     fields: dict[str, Any] = {"model": profile.model}
     if params.max_tokens is not None:
+        if profile.output is not None and params.max_tokens > profile.output:
+            raise ConfigError(
+                f"max_tokens = {params.max_tokens:,} is more than {profile.model!r} answers with",
+                f"give at most {profile.output:,}",
+            )
         fields[profile.token_limit] = params.max_tokens
     effort = params.reasoning_effort or profile.effort
     if params.reasoning_effort is not None and effort not in profile.efforts:

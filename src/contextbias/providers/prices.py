@@ -9,10 +9,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from contextbias.errors import ConfigError, nearest
+from contextbias.errors import ConfigError
 from contextbias.providers.budget import BudgetOptions
+from contextbias.providers.model_tables import entries_of, matches, read_table, user_file
 from contextbias.providers.outcomes import Reply, Usage
-from contextbias.providers.profiles import matches, read_table, user_file
 
 _MILLION = 1_000_000
 
@@ -107,21 +107,18 @@ def _own_entries() -> tuple[Price, ...]:
     return _entries(tomllib.loads(text), "prices.toml")
 
 
+_KINDS = {
+    "pattern": "text", "input": "price", "cached": "price", "output": "price", "image": "price",
+    "batch": "factor", "as_of": "date", "source": "text",
+}  # fmt: skip
+
+
 def _entries(table: dict[str, Any], where: str) -> tuple[Price, ...]:
-    return tuple(_entry(dict(each), where) for each in table.get("price", []))
+    return tuple(_entry(each, where) for each in entries_of(table, "price", _KINDS, where))
 
 
 def _entry(given: dict[str, Any], where: str) -> Price:
-    known = sorted(Price.__dataclass_fields__)
-    for name, value in given.items():
-        if name not in known:
-            raise ConfigError(
-                f"{where} has an unknown key {name!r}", nearest(name, known) or f"known: {known}"
-            )
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
-        if name not in ("pattern", "source", "as_of") and not is_number:
-            raise ConfigError(f"{where}: {name} = {value!r} is no price", "give a number")
-    missing = {"pattern", "input", "output"} - set(given)
+    missing = {"input", "output"} - set(given)
     if missing:
         raise ConfigError(f"{where} has an entry without {', '.join(sorted(missing))}", "add it")
     return Price(**{"cached": given["input"], **given})

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import datetime
-import os
 import tomllib
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from math import ceil, sqrt
-from pathlib import Path
 from typing import Any
 
 from contextbias.errors import ConfigError, nearest
-from contextbias.files import unreadable
+from contextbias.providers.model_tables import (
+    check_kinds,
+    entries_of,
+    matches,
+    read_table,
+    user_file,
+)
 
-USER_FOLDER = "contextbias"
-"""Folder of the user's own ``profiles.toml`` and ``prices.toml``, below the configuration home."""
+SOON = 120
+"""Days in which a study should be finished: a model that is shut down earlier is warned about."""
 
 STRUCTURED = ("json_schema", "json_object_schema", "json_object", "none")
 """Ways of asking for JSON: a strict schema; llama-cpp-python's form of one; any JSON object, with
@@ -57,7 +60,8 @@ class ImageTokens:
             shrink *= min(int(wide) / wide, int(high) / high)
             # What was shrunk to whole patches is so up to rounding.
             across, down = ceil(width * shrink / side - 1e-9), ceil(height * shrink / side - 1e-9)
-        return self.base + round(min(across * down, self.most) * self.factor)
+        # A part of a token is charged as a whole one; 0.1 is no binary number.
+        return self.base + ceil(min(across * down, self.most) * self.factor - 1e-6)
 
     def _tiles(self, width: int, height: int) -> int:
         shrink = min(1.0, 2048 / max(width, height))
@@ -84,27 +88,43 @@ class ModelProfile:
     """How JSON is asked for, one of STRUCTURED."""
     images: ImageTokens | None = None
     """How pictures are counted; None where it is not known."""
-    context: int | None = None
-    """Most tokens of a request with its answer."""
     output: int | None = None
     """Most tokens of an answer."""
     batch: bool = False
     """Whether the Batch API takes it."""
     shutdown: datetime.date | None = None
     """When the provider turns it off, as announced."""
+    successor: str | None = None
+    """The model that the provider names in its place."""
     source: str = ""
     """Where these facts come from, and when they were looked up."""
     pattern: str = "*"
     """The entry's pattern, which the name matched."""
-    notes: tuple[str, ...] = field(default=())
-    """What a user should know."""
+
+    def ending(self, today: datetime.date | None = None) -> str | None:
+        """When it is, or was, shut down, and what comes in its place; None where that is not known.
+
+        Args:
+            today: None for the date of now.
+        """
+        if self.shutdown is None:
+            return None
+        gone = self.shutdown <= (today or datetime.date.today())
+        said = f"{'was shut down' if gone else 'is to be shut down'} on {self.shutdown}"
+        return f"{said}; its provider names {self.successor}" if self.successor else said
+
+    def ends_soon(self, today: datetime.date | None = None) -> bool:
+        """Whether that is within SOON days, or over."""
+        if self.shutdown is None:
+            return False
+        return (self.shutdown - (today or datetime.date.today())).days < SOON
 
 
 def profile(model: str, *, structured: str | None = None) -> ModelProfile:
     """The profile of a model: the first entry whose pattern its name matches, the user's first.
 
     Args:
-        model: Its name, such as ``gpt-5-mini`` or ``Qwen/Qwen2.5-VL-7B-Instruct``.
+        model: Its name, such as ``gpt-5.4-mini`` or ``Qwen/Qwen2.5-VL-7B-Instruct``.
         structured: Another way of asking for JSON than the entry's.
 
     Raises:
@@ -121,35 +141,6 @@ def profile(model: str, *, structured: str | None = None) -> ModelProfile:
     return ModelProfile(model=model, structured=structured or "json_schema")
 
 
-def matches(model: str, pattern: str) -> bool:
-    """Whether a model's name is meant by a pattern: one or more, separated by blanks, with ``*``,
-    ``?`` and ``[...]``; the case does not matter."""
-    return any(fnmatchcase(model.lower(), each.lower()) for each in pattern.split())
-
-
-def user_file(name: str) -> Path:
-    """Where a user's own table may stand: ``~/.config/contextbias/<name>``."""
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / USER_FOLDER / name
-
-
-def read_table(path: Path) -> dict[str, Any]:
-    """A user's table; empty where there is no such file.
-
-    Raises:
-        ConfigError: It is no TOML.
-        InputError: It cannot be read.
-    """
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no TOML: {error}", "correct it") from None
-    except OSError as error:
-        raise unreadable(path, error) from None
-
-
 def _user_entries() -> tuple[ModelProfile, ...]:
     path = user_file("profiles.toml")
     return _entries(read_table(path), str(path))
@@ -161,37 +152,37 @@ def _own_entries() -> tuple[ModelProfile, ...]:
     return _entries(tomllib.loads(text), "profiles.toml")
 
 
-_FIELDS = {name for name in ModelProfile.__dataclass_fields__ if name not in ("model",)}
-
-
 def _entries(table: dict[str, Any], where: str) -> tuple[ModelProfile, ...]:
-    return tuple(_entry(dict(each), where) for each in table.get("model", []))
+    return tuple(_entry(each, where) for each in entries_of(table, "model", _KINDS, where))
+
+
+_KINDS = {
+    "pattern": "text", "token_limit": "text", "temperature": "yes or no",
+    "efforts": "list of texts", "effort": "text", "structured": "text", "images": "table",
+    "output": "whole number", "batch": "yes or no", "shutdown": "date", "successor": "text",
+    "source": "text",
+}  # fmt: skip
+_IMAGE_KINDS = {
+    "rule": "text", "side": "factor", "most": "factor", "base": "whole number", "factor": "factor",
+}  # fmt: skip
 
 
 def _entry(given: dict[str, Any], where: str) -> ModelProfile:
-    for name in given:
-        if name not in _FIELDS:
-            hint = nearest(name, sorted(_FIELDS)) or f"known: {', '.join(sorted(_FIELDS))}"
-            raise ConfigError(f"{where} has an unknown key {name!r}", hint)
-    if "pattern" not in given:
-        raise ConfigError(f"{where} has an entry without a pattern", 'add pattern = "NAME*"')
     if given.get("structured", "none") not in STRUCTURED:
         raise ConfigError(
             f"{where}: structured = {given['structured']!r}", f"take one of {', '.join(STRUCTURED)}"
         )
     if "images" in given:
         given["images"] = _images(given["images"], f"{where}: images of {given['pattern']!r}")
-    for name in ("efforts", "notes"):
-        if name in given:
-            given[name] = tuple(given[name])
+    given["efforts"] = tuple(given.get("efforts", ()))
+    effort = given.get("effort")
+    if effort is not None and effort not in given["efforts"]:
+        raise ConfigError(f"{where}: effort = {effort!r} is none of efforts", "add it to them")
     return ModelProfile(model=given["pattern"], **given)
 
 
 def _images(given: dict[str, Any], where: str) -> ImageTokens:
+    check_kinds(given, _IMAGE_KINDS, where)
     if given.get("rule") not in ("patches", "tiles"):
         raise ConfigError(f"{where}: rule = {given.get('rule')!r}", "take patches or tiles")
-    try:
-        return ImageTokens(**given)
-    except TypeError as error:
-        known = ", ".join(ImageTokens.__dataclass_fields__)
-        raise ConfigError(f"{where}: {error}", f"known: {known}") from None
+    return ImageTokens(**given)

@@ -19,7 +19,10 @@ from contextbias.providers.session import USAGE
 _LETTERS_A_TOKEN = 4
 _ANSWER = 550
 # Tokens of an answer about one person and a few things, written without blanks.
-_REASONING = {None: 0, "none": 0, "minimal": 0, "low": 500, "medium": 1500, "high": 4000}
+_REASONING = {
+    None: 0, "none": 0, "minimal": 0, "low": 500, "medium": 1500, "high": 4000, "xhigh": 8000,
+    "max": 16000,
+}  # fmt: skip
 _UNKNOWN_PICTURE = 1500  # tokens, where nothing says how a model counts pictures
 _TOKENS_A_SECOND = 60.0
 _FIRST_TOKEN = 2.0  # seconds
@@ -41,6 +44,8 @@ class Expected:
     """How fast requests may be sent."""
     size: int
     """Pixels of the longer side."""
+    max_tokens: int
+    """Most tokens of an answer."""
     batch: bool = False
     """Whether requests go in batches, and are priced so."""
 
@@ -49,7 +54,9 @@ class Expected:
         counted = self.profile.images
         image = counted.count(*scaled(pixels, self.size)) if counted else _UNKNOWN_PICTURE
         reasoning = _REASONING.get(self.effort, _REASONING["medium"])
-        output = _ANSWER + reasoning
+        # More than that is cut; it is paid for as far as it came.
+        output = min(_ANSWER + reasoning, self.max_tokens)
+        reasoning = min(reasoning, output)
         return Usage(input=self._text_tokens() + image, output=output, reasoning=reasoning)
 
     def _text_tokens(self) -> int:
@@ -133,6 +140,6 @@ class Expected:
                 notes.append(f"with --batch {batch:,.2f} USD, and up to 24 hours a batch")
         if self.profile.images is None:
             notes.append("how the model counts pictures is not known; 1,500 tokens each are taken")
-        if self.profile.shutdown is not None:
-            notes.append(f"{self.profile.model} is to be shut down on {self.profile.shutdown}")
+        if (ending := self.profile.ending()) is not None:
+            notes.append(f"{self.profile.model} {ending}")
         return tuple(notes)

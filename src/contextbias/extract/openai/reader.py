@@ -126,11 +126,10 @@ class OpenAIReader:
             has_key = bool(os.environ.get(name, "").strip())
             fix = "" if has_key else f"export {name}=…"
             found.append((f"key {name}", has_key, "set" if has_key else "not set", fix))
-        if self._profile.shutdown is not None:
-            said = f"to be shut down on {self._profile.shutdown}"
-            found.append(
-                (self._profile.model, False, said, "read what is left before, or name another")
-            )
+        if (ending := self._profile.ending()) is not None:
+            soon = self._profile.ends_soon()
+            fix = "read what is left before, or name another" if soon else ""
+            found.append((self._profile.model, not soon, ending, fix))
         return found
 
     # ---- inside
@@ -198,7 +197,7 @@ class OpenAIReader:
         effort = self._options.reasoning_effort or self._profile.effort
         return Expected(
             self._profile, self._instructions, effort, self._price, self._pacing,
-            self._options.size, self._options.batch,
+            self._options.size, self._options.max_tokens, self._options.batch,
         )  # fmt: skip
 
     def _budget(self) -> Budget | None:
