@@ -52,7 +52,11 @@ def test_a_table_to_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "Sets of pictures" in lines
     assert "Single pictures" in lines
     assert any(line.startswith("overall") for line in lines)
-    assert any(line.startswith("Cohen, simulated-1 with simulated-2") for line in lines)
+    assert any(line.startswith("Cohen, (1) simulated-1 with simulated-2: ") for line in lines)
+    head = lines.index(f"{'Cohen, pair':<24}" + "     (1)     (2)     (3)")
+    # Three columns, one a pair, of every question that some pair has in common.
+    questions = {line[:24].strip() for line in lines[head + 1 : head + 10] if len(line) == 48}
+    assert {"age range", "clothing color"} <= questions
     assert any("again:" in line for line in lines)
     assert any("`unknown` are left out here; the rule about repeats" in line for line in lines)
     assert any("gold answers right" in line for line in lines)

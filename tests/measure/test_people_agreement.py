@@ -51,7 +51,9 @@ def test_people_with_one_another() -> None:
     # p_e = 1/3 * 2/3 + 2/3 * 1/3 = 4/9: .4. b and c: calm calm, tense calm: p_o = 1/2 = p_e: 0.
     mean = one(rows, "agreement_cohen_mean", "image", dimension="mood")
     assert mean["point"] == pytest.approx((1 + 0.4 + 0) / 3)
-    assert one(rows, "agreement_kappa", "image: a with c")["point"] == pytest.approx(0.4)
+    for dimension in (None, "mood"):
+        pair = one(rows, "agreement_kappa", "image: a with c", dimension=dimension)
+        assert (pair["point"], pair["n"]) == (pytest.approx(0.4), 3)
     fleiss = one(rows, "agreement_fleiss", "image", dimension="mood")
     assert fleiss["low"] <= fleiss["point"] <= fleiss["high"]
 

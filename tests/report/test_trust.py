@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 from tests.report.made_study import MakeStudy, frame_of
 
 from contextbias.report import render
+from contextbias.report.corrected import corrected
 from contextbias.report.select import of_reader, readers_in
 from contextbias.report.tables import csv_files
 from contextbias.report.trust import NOT_CHECKED, Means, Trust, trust
@@ -45,7 +47,7 @@ def test_without_evidence_nothing_is_said() -> None:
     found = trust(frame(), "r", ["g"])
     assert found.rows == ()
     assert found.overall == ()
-    assert found.corrected == ()
+    assert found.corrected is None
 
 
 @pytest.mark.parametrize(
@@ -160,9 +162,16 @@ def test_the_page_says_what_to_do(make_study: MakeStudy, backend: str, advised: 
 
 def test_pictures_that_came_after_peoples_sample_are_said() -> None:
     rows = [judged("wilson-clustered", 0.3), judged("ppi", 0.2)]
-    assert not trust(frame(*rows), "r", ["g"]).partial
-    later = [{**each, "note": "some_images"} for each in rows]
-    assert trust(frame(*later), "r", ["g"]).partial
+    found = corrected(frame(*rows), ["g"])
+    assert found is not None
+    assert (found.some_images, found.some_roles) == (False, False)
+    for note in ("some_images", "some_roles"):
+        parts = corrected(frame(*({**each, "note": note} for each in rows)), ["g"])
+        assert parts is not None
+        assert (parts.some_images, parts.some_roles) == (
+            note == "some_images",
+            note == "some_roles",
+        )
 
 
 def test_single_pictures_count_before_sets() -> None:
@@ -220,9 +229,10 @@ def test_corrected_contrasts_stand_beside_what_was_read() -> None:
         judged("ppi", 0.9, contrast="CA-R - CF"),
         judged("ppi", 0.9, role="nurse"),
     ]
-    found = trust(frame(*rows), "r", ["g"])
-    assert found.contrast == "CA-U - CF"
-    ((generator, parts),) = found.corrected
+    found = corrected(frame(*rows), ["g"])
+    assert found is not None
+    assert (found.population, found.is_contrast) == ("CA-U - CF", True)
+    ((generator, parts),) = found.generators
     assert generator == "g"
     assert [part.label for part in parts] == ["mood: tense", "mood: calm"]
     assert parts[1].cells == (
@@ -230,6 +240,53 @@ def test_corrected_contrasts_stand_beside_what_was_read() -> None:
         ("+20.0", "[+10.0, +30.0]"),
         ("–", "few labels"),
     )
+
+
+def test_the_first_contrast_with_a_number_is_shown_else_shares() -> None:
+    few = [
+        judged("wilson-clustered", 0.3),
+        judged("ppi", None, note="few_labels"),
+        judged("misclassification", 0.2),
+    ]
+    found = corrected(frame(*few), ["g"])
+    assert found is not None
+    assert found.generators == ()
+    whole = {"contrast": None, "condition": "all"}
+    shares = [judged("wilson-clustered", 0.4, **whole), judged("ppi", 0.35, **whole)]
+    found = corrected(frame(*few, *shares), ["g"])
+    assert found is not None
+    assert (found.population, found.is_contrast) == ("all", False)
+    ((_, (one,)),) = found.generators
+    assert one.cells[:2] == (("40.0%", "[30.0, 50.0]"), ("35.0%", "[25.0, 45.0]"))
+    others = [judged("wilson-clustered", -0.1, contrast="CA-U - CA-R"),
+              judged("ppi", 0.1, contrast="CA-U - CA-R")]  # fmt: skip
+    found = corrected(frame(*few, *shares, *others), ["g"])
+    assert found is not None
+    assert found.population == "CA-U - CA-R"
+
+
+@pytest.mark.parametrize(
+    ("population", "said", "unsaid"),
+    [
+        ({}, "g, CA-U \N{MINUS SIGN} CF, all roles", "Share of pictures, in percent"),
+        ({"contrast": None, "condition": "CF"}, "g, CF, all roles", "percentage points"),
+        ({"contrast": None, "condition": "all"}, "<h3>g, all roles", "percentage points"),
+    ],
+)
+def test_corrected_numbers_on_the_page(
+    make_study: MakeStudy, population: dict[str, Any], said: str, unsaid: str
+) -> None:
+    study = make_study().inputs()
+    known = {"reader": "reader", "generator": "g", "preset": study.facts.preset}
+    more = [
+        judged(method, 0.3, **{**known, **population}) for method in ("wilson-clustered", "ppi")
+    ]
+    estimates = pl.concat([study.estimates, frame_of(EstimateRow, more)])
+    page = render(replace(study, estimates=estimates))["index.html"].decode()
+    start = page.index("Numbers that allow for the reader")
+    part = page[start : page.index("</details>", start)]
+    assert said in part
+    assert unsaid not in part
 
 
 def test_rows_beside_peoples_answers_are_in_no_other_table() -> None:

@@ -18,6 +18,7 @@ _MEASURES = {
 }
 _KINDS = {"set": "Sets of pictures", "image": "Single pictures"}
 _WIDE, _NARROW = 24, 8
+_FEW_PAIRS = 6
 _Rows = list[dict[str, Any]]
 
 
@@ -49,7 +50,7 @@ _LEGEND = (
     "raw: share of pairs of answers that are the same; the others take off what chance would give.",
     "Cohen: mean over pairs of people. n: questions about items that two people answered.",
     "overall: all questions as one; then few answers are equal by chance. –: undefined, since all",
-    "gave one and the same answer, or nobody can be compared.",
+    "gave one and the same answer, or nobody can be compared. Intervals: --json, --out.",
 )
 
 
@@ -95,10 +96,7 @@ def _people(rows: _Rows, kind: str) -> Iterator[str]:
     fleiss = numbers.get((None, kind, "agreement_fleiss"))
     if fleiss is not None and fleiss["low"] is not None:
         yield f"Fleiss, overall: 95% of bootstraps over items in {_interval(fleiss)}"
-    pairs = [row for row in rows if " with " in row["method"]]
-    for row in pairs:
-        who = row["method"].split(": ")[1]
-        yield f"Cohen, {who}: {_number(row)} {_interval(row)}, n {row['n']}"
+    yield from _pairs(rows)
     for row in rows:
         if row["method"].endswith(" again") and row["estimand"] == "agreement_raw":
             who = row["method"].split(": ")[1]
@@ -108,6 +106,28 @@ def _people(rows: _Rows, kind: str) -> Iterator[str]:
             "(Missing answers such as `unknown` are left out here; the rule about repeats, and "
             "`progress`, count them.)"
         )
+
+
+def _pairs(rows: _Rows) -> Iterator[str]:
+    """Cohen's kappa of each pair; where there are few, of each question, too."""
+    pairs: dict[str, dict[str | None, dict[str, Any]]] = {}
+    for row in rows:
+        if " with " in row["method"]:
+            pairs.setdefault(row["method"].split(": ")[1], {})[row["dimension"]] = row
+    few = 1 < len(pairs) <= _FEW_PAIRS
+    for number, (who, by) in enumerate(pairs.items(), 1):
+        whole = by[None]
+        spread = f" {_interval(whole)}" if _interval(whole) else ""
+        start = f"({number}) " if few else ""
+        yield f"Cohen, {start}{who}: {_number(whole)}{spread}, n {whole['n']}"
+    if few:
+        yield f"{'Cohen, pair':<{_WIDE}}" + "".join(
+            f"{f'({number})':>{_NARROW}}" for number in range(1, len(pairs) + 1)
+        )
+        names = sorted({name for by in pairs.values() for name in by if name is not None})
+        for name in names:
+            values = "".join(f"{_number(by.get(name)):>{_NARROW}}" for by in pairs.values())
+            yield f"{name.replace('_', ' '):<{_WIDE}}{values}"
 
 
 def _readers(rows: _Rows, kind: str) -> Iterator[str]:
@@ -129,7 +149,9 @@ def _readers(rows: _Rows, kind: str) -> Iterator[str]:
 
 
 def _number(row: dict[str, Any] | None) -> str:
-    return "–" if row is None or row["point"] is None else f"{row['point']:.3f}"
+    if row is None or row["point"] is None:
+        return "–"
+    return f"{round(row['point'], 3) + 0.0:.3f}"  # no -0.000
 
 
 def _interval(row: dict[str, Any]) -> str:

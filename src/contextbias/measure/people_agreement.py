@@ -168,9 +168,10 @@ def _pairs(part: pl.DataFrame, kind: str, run: Run, alpha: float) -> Iterator[di
         for dimension, mine in by_dimension.items():
             if not mine:
                 continue
-            found = _kappa(answers[first], answers[second], mine, alpha)
-            if dimension is None:
-                yield _row(run, "agreement_kappa", None, f"{kind}: {first} with {second}", found, 0)
+            found = _measured(cohen_kappa, answers[first], answers[second], mine, alpha)
+            yield _row(
+                run, "agreement_kappa", dimension, f"{kind}: {first} with {second}", found, 0
+            )
             sizes[dimension] = sizes.get(dimension, 0) + len(mine)
             points.setdefault(dimension, [])
             if np.isfinite(found.point):
@@ -322,12 +323,6 @@ def _measured(
     several = group if len(items) < len(units) else None
     found: Agreement = measure(sets[0], sets[1], len(units), group=several, alpha=alpha)
     return found
-
-
-def _kappa(
-    first: _Units, second: _Units, units: Sequence[tuple[str, str]], alpha: float
-) -> Agreement:
-    return _measured(cohen_kappa, first, second, units, alpha)
 
 
 _BOTH = (("agreement_raw", raw_agreement), ("agreement_kappa", cohen_kappa))

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from contextbias.report import formats
+from contextbias.report.corrected import Corrected, corrected
 from contextbias.report.inputs import PEOPLE, ReportInputs
 from contextbias.report.select import (
     Index,
     Number,
     cohort_of,
     dimension_order,
-    generators_in,
     index,
     is_judged,
 )
@@ -51,16 +51,11 @@ _WORDS = (
 )
 """Least kappa, and how the reader reads."""
 
-_SHOWN = 12
-"""Corrected contrasts that are shown of each generator."""
-
 _TAKEN = {"folder", "records"}
 """Backends of what was taken in: they draw nothing, and read nothing again."""
 
 _BEGINS = "a photo of"
 """How prompts begin from which ones that name a label can be made."""
-
-_METHODS = ("wilson-clustered", "ppi", "misclassification")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +90,6 @@ class TrustRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedRow:
-    """One contrast of prevalences: what the reader says, and what is left of it."""
-
-    label: str
-    cells: tuple[tuple[str, str], ...]
-    """Number and interval, one a method; the mark of a missing number with its reason."""
-
-
-@dataclass(frozen=True, slots=True)
 class Means:
     """What a study has to check its readers with; decides which advice is given."""
 
@@ -131,17 +117,12 @@ class Trust:
     """Sentences."""
     simulated: bool
     """True when annotators are simulated."""
-    contrast: str
-    """Which contrast the corrected numbers are about."""
-    corrected: tuple[tuple[str, tuple[CorrectedRow, ...]], ...]
-    """Generator and its contrasts of prevalences, the largest first."""
+    corrected: Corrected | None
+    """Numbers that allow for the reader's errors; None where people judged no single picture."""
     unchecked: str
     """Dimensions without any evidence, in words."""
     advice: tuple[tuple[str, str], ...]
     """Command, and what it checks: only what this study can do."""
-    partial: bool
-    """True where corrected numbers are about the pictures that were there when people's sample was
-    drawn, and others came later."""
 
 
 def trust(
@@ -182,17 +163,14 @@ def trust(
     ]
     checked = [row for row in rows if any(cell.share != NOT_CHECKED for cell in row.cells)]
     lacking = [row.dimension for row in rows if row not in checked]
-    contrast, corrected = _corrected(mine, order)
     return Trust(
         columns=tuple(columns),
         rows=tuple(checked),
         overall=tuple(_overall(raw, kappa, among)),
         simulated=bool((ours["note"] == "simulated_people").any()),
-        contrast=contrast,
-        corrected=corrected,
+        corrected=corrected(mine, order),
         unchecked=", ".join(lacking) if checked else "",
         advice=tuple(_advice(means)) if means is not None else (),
-        partial=bool(mine.filter(is_judged())["note"].eq_missing("some_images").any()),
     )
 
 
@@ -338,45 +316,3 @@ def _overall(raw: Index, kappa: Index, among: Index) -> Iterable[str]:
         if people is not None and people.point is not None:
             again = formats.coarse_percent(people.point)
             yield f"Two people who judge the same {what} say the same in {again}."
-
-
-def _corrected(
-    mine: pl.DataFrame, order: Sequence[str]
-) -> tuple[str, tuple[tuple[str, tuple[CorrectedRow, ...]], ...]]:
-    """The first contrast that there is, with and without correction."""
-    rows = mine.filter(is_judged(), pl.col("role").is_null(), pl.col("contrast").is_not_null())
-    seen = set(rows["contrast"].unique())
-    contrast = next((c for c in ("CA-U - CF", "CA-R - CF", "CA-U - CA-R") if c in seen), "")
-    rows = rows.filter(pl.col("contrast") == contrast)
-    numbers = [
-        index(rows, "prevalence", ("generator", "dimension", "label"), method=method)
-        for method in _METHODS
-    ]
-    found = []
-    for generator in generators_in(rows, order, mean=False):
-        keys = [
-            key
-            for key, number in numbers[1].items()
-            if key[0] == generator and number.point is not None and key in numbers[0]
-        ]
-        keys.sort(key=lambda key: (-abs(numbers[0][key].point or 0.0), key[1:]))
-        parts = tuple(
-            CorrectedRow(
-                f"{formats.words(key[1])}: {formats.words(key[2])}",
-                tuple(_points(of.get(key)) for of in numbers),
-            )
-            for key in keys[:_SHOWN]
-        )
-        if parts:
-            found.append((generator, parts))
-    return contrast, tuple(found)
-
-
-def _points(number: Number | None) -> tuple[str, str]:
-    """A difference of shares and its interval, in percentage points."""
-    if number is None or number.point is None:
-        note = number.note if number is not None else None
-        return formats.MISSING, formats.words(note or "")
-    ends = [None if end is None else 100 * end for end in (number.low, number.high)]
-    spread = formats.interval(ends[0], ends[1], sign=True, digits=1)
-    return formats.signed(100 * number.point, 1), spread
