@@ -176,7 +176,7 @@ def test_the_engine_is_looked_at(doctor: Doctor, tmp_path: Path) -> None:
 def test_a_model_that_is_to_be_turned_off_is_said(doctor: Doctor, tmp_path: Path) -> None:
     labels = '[canonicalise]\nmapping = "model"\nmodel = { model = "gpt-5-mini" }\n'
     found = doctor(study(tmp_path / "s", SIMULATED + labels))
-    assert "to be turned off on 2026-12-11" in found["labels: model"]["found"]
+    assert "shut down on 2026-12-11" in found["labels: model"]["found"]
     assert "contextbias models fetch" in found["labels: encoder"]["fix"]
 
 
