@@ -3,6 +3,7 @@
 import io
 import os
 import struct
+import unicodedata
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -53,12 +54,13 @@ def bomb() -> bytes:
 def test_a_plain_folder(tmp_path: Path) -> None:
     data = picture("JPEG", (20, 10))
     second = put(tmp_path, "b/deep/Second.JPG", data)
+    third = put(tmp_path, "b/third.jfif", data)
     first = put(tmp_path, "a.png")
     put(tmp_path, ".hidden.png")
     put(tmp_path, ".cache/thumb.png")
     notes = put(tmp_path, "notes.txt", b"hello")
     seen = survey(tmp_path)
-    assert [found.path for found in seen.found] == [first, second]
+    assert [found.path for found in seen.found] == [first, second, third]
     assert seen.found[1] == Found(
         path=second, generator="images", condition="CF", role="all", prompt=None, seed=None,
         status="ok", reason=None, sha256=bytes_sha256(data), width=20, height=10,
@@ -202,6 +204,31 @@ def test_a_manifest_names_a_file_once(tmp_path: Path, again: str) -> None:
         scan(tmp_path, manifest=manifest)
 
 
+def test_a_manifest_of_another_system_finds_its_files(tmp_path: Path) -> None:
+    """Windows writes other slashes; macOS takes accented letters of file names apart."""
+    put(tmp_path, "a/x.png")
+    taken_apart = put(tmp_path, unicodedata.normalize("NFD", "Bäckerin/Müller.png"))
+    composed = put(tmp_path, "Köchin.png")
+    manifest = tmp_path / "m.csv"
+    names = ["a\\x.png", "Bäckerin\\Müller.png", unicodedata.normalize("NFD", "Köchin.png")]
+    manifest.write_text("path\n" + "\n".join(names) + "\n")
+    found = scan(tmp_path, manifest=manifest)
+    assert {each.status for each in found} == {"ok"}
+    assert [each.path for each in found[1:]] == [taken_apart, composed]
+
+
+def test_two_spellings_of_one_role_are_one_role(tmp_path: Path) -> None:
+    put(tmp_path, "Bäckerin/Bild/1.png")
+    put(tmp_path, unicodedata.normalize("NFD", "Bäckerin/Bild/2.png"))
+    pattern = unicodedata.normalize("NFD", "{role}/{prompt}/{seed}.png")
+    assert {(f.role, f.prompt) for f in scan(tmp_path, pattern=pattern)} == {("Bäckerin", "Bild")}
+    assert len(scan(tmp_path, pattern=unicodedata.normalize("NFD", "Bäckerin/{prompt}/*.png"))) == 2
+    manifest = tmp_path / "m.csv"
+    rows = ["Bäckerin/Bild/1.png", unicodedata.normalize("NFD", "Bäckerin/Bild/2.png")]
+    manifest.write_text("path,role\n" + "".join(f"{n},{n.partition('/')[0]}\n" for n in rows))
+    assert {f.role for f in scan(tmp_path, manifest=manifest)} == {"Bäckerin"}
+
+
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     put(tmp_path, "a.png")
     os.mkfifo(tmp_path / "b.png")
@@ -247,6 +274,8 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     with pytest.raises(InputError, match=r"holds no image \(seen: empty\)"):
         scan(tmp_path / "b")
+    with pytest.raises(InputError, match=r"it is a file\. Unpack it, and give the folder"):
+        scan(put(tmp_path, "pictures.ZIP", b"PK"))
     with pytest.raises(InputError, match="both a pattern and a manifest"):
         scan(tmp_path, pattern=FULL, manifest=file)
 
@@ -293,7 +322,10 @@ def test_a_folder_and_a_file_without_permission(
     ], run
 
 
-def test_links_to_folders_are_not_followed(tmp_path: Path) -> None:
+def test_links_to_folders_are_not_followed_and_told(tmp_path: Path) -> None:
     put(tmp_path, "a/x.png")
-    (tmp_path / "a" / "loop").symlink_to(tmp_path)
-    assert len(scan(tmp_path)) == 1
+    link = tmp_path / "a" / "loop"
+    link.symlink_to(tmp_path)
+    seen = survey(tmp_path)
+    assert len(seen.found) == 1
+    assert seen.skipped == (Skipped(link, "a link to a folder, which is not followed"),)

@@ -35,6 +35,18 @@ def test_csv_with_byte_order_mark_spaces_and_quoted_line_breaks(tmp_path: Path) 
     ]
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+@pytest.mark.parametrize("name", ["m.csv", "M.TSV"])
+def test_marks_of_other_spreadsheets(tmp_path: Path, mark: str, name: str) -> None:
+    lines = [["role", '"path"', "prompt"], ["Bäckerin", f'"a{mark} b, c.png"', "one, two"]]
+    text = "\ufeff" + "\r\n".join(map(mark.join, lines)) + "\r\n"
+    assert read_manifest(written(tmp_path, text, name)) == [
+        row(2, f"a{mark} b, c.png", role="Bäckerin", prompt="one, two")
+    ]
+    with pytest.raises(InputError, match=r"more fields than the header\. Quote fields"):
+        read_manifest(written(tmp_path, mark.join(["path", "role\na.png", "x", "y\n"]), name))
+
+
 def test_jsonl(tmp_path: Path) -> None:
     text = '{"path": "a.png", "seed": 3, "condition": "CA-R"}\n\n{"path": "b.png", "seed": null}\n'
     for name in ("m.jsonl", "M.NDJSON"):
@@ -66,7 +78,7 @@ def test_jsonl(tmp_path: Path) -> None:
         ("m.jsonl", '{"path": "a"}\n{"path"\n', "line 2 is not valid JSON"),
         ("m.jsonl", '["a.png"]\n', "line 1 is not an object"),
         ("m.jsonl", '{"file": "a"}\n', "line 1 has no column 'path' (seen: file)"),
-        ("m.xlsx", "path\n", "is neither .csv nor .jsonl"),
+        ("m.xlsx", "path\n", "is neither .csv, .tsv nor .jsonl"),
     ],
 )
 def test_a_fault_is_named_with_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:

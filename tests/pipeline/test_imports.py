@@ -146,6 +146,19 @@ def test_copies_are_said_and_counted(tmp_path: Path, pictures: Path) -> None:
     assert "same content" in heard.lines[0]
 
 
+def test_each_reason_to_leave_files_out_is_told(tmp_path: Path, pictures: Path) -> None:
+    root = configure(tmp_path, section(source=str(pictures)))
+    names = ["a.heic", "b.HEIC", "c.heic", "Thumbs.db", "notes.txt"]
+    for name in [*names, *(f"x.{number}" for number in range(9))]:
+        (pictures / name).write_bytes(b"x")
+    heard = Heard()
+    take_in(root, heard)
+    said = [line for line in heard.lines if "not taken" in line]
+    assert said[0].startswith(f"3 files in {pictures} not taken, for example a.heic: no image by")
+    assert len(said) == 6
+    assert said[-1].endswith("not taken for other reasons")
+
+
 def test_failed_ones_are_counted(tmp_path: Path, pictures: Path) -> None:
     (pictures / "broken.png").write_bytes(b"x")
     done, _ = take_in(configure(tmp_path, section(source="../pictures")))

@@ -47,14 +47,11 @@ def _make_study(folder: Path, images_dir: Path, pattern: str | None, manifest: P
         InputError: No such folder of images.
         StudyError: The folder holds another study.
     """
-    from contextbias.errors import InputError, StudyError
+    from contextbias.errors import StudyError
     from contextbias.generate.folder import scan
     from contextbias.registry import load_reader
     from contextbias.store import CONFIG_FILE, Study
 
-    if not images_dir.is_dir():
-        seen = "it is a file" if images_dir.exists() else "no such folder"
-        raise InputError(f"{images_dir} is not a folder of images: {seen}", "give a folder")
     load_reader("local", {})
     text = _study_text(images_dir.resolve(), pattern, manifest and Path(os.path.realpath(manifest)))
     config = folder / CONFIG_FILE

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,9 @@ from contextbias.generate.manifest import read_manifest
 from contextbias.ids import file_sha256
 from contextbias.tables import CONDITIONS, OK
 
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff")
+SUFFIXES = (
+    ".png", ".jpg", ".jpeg", ".jfif", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff",
+)  # fmt: skip
 """Extensions that are taken for images, in lower or upper case. Of an animation, the first frame
 counts."""
 
@@ -46,6 +49,7 @@ CONDITION_NAMES: Mapping[str, str] = {
 }
 """How a condition may be called in a path or a manifest, in lower case."""
 
+_ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar")
 _TOKEN = re.compile(r"\{(\w*)\}|(\*)|([^{*]+|\{)")
 
 
@@ -94,7 +98,8 @@ class Survey:
     found: tuple[Found, ...]
     """Images, sorted by path (with a manifest: in its order)."""
     skipped: tuple[Skipped, ...]
-    """Other files, sorted by path; hidden files and folders, and studies, are not looked at."""
+    """Other files, studies and links to folders, sorted by path; what is hidden is not looked
+    at."""
 
 
 def scan(root: Path, *, pattern: str | None = None, manifest: Path | None = None) -> list[Found]:
@@ -110,7 +115,7 @@ def survey(root: Path, *, pattern: str | None = None, manifest: Path | None = No
         pattern: Path of an image below `root`, with ``/`` between folders. ``{generator}``,
             ``{condition}``, ``{role}``, ``{prompt}`` and ``{seed}`` (digits) are read from it,
             ``*`` is any text within a name, and a final ``.*`` any extension in SUFFIXES.
-        manifest: A CSV or JSONL file; its paths are relative to `root` or absolute.
+        manifest: A CSV, TSV or JSONL file; its paths are relative to `root` or absolute.
 
     Raises:
         InputError: No such folder, an unusable pattern or manifest, nothing that matches, or no
@@ -118,7 +123,9 @@ def survey(root: Path, *, pattern: str | None = None, manifest: Path | None = No
     """
     if not root.is_dir():
         seen = "it is a file" if root.exists() else "no such folder"
-        raise InputError(f"{root} is not a folder of images: {seen}", "give a folder")
+        is_packed = root.is_file() and root.suffix.lower() in _ARCHIVES
+        fix = "unpack it, and give the folder" if is_packed else "give a folder"
+        raise InputError(f"{root} is not a folder of images: {seen}", fix)
     if pattern is not None and manifest is not None:
         raise InputError("both a pattern and a manifest were given", "give one of them")
     if not _is_text(str(root)):
@@ -149,7 +156,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     stem, any_suffix = (pattern[:-2], True) if pattern.endswith(".*") else (pattern, False)
     parts: list[str] = []
     seen: set[str] = set()
-    for name, star, literal in _TOKEN.findall(stem.removeprefix("./").strip("/")):
+    for name, star, literal in _TOKEN.findall(_composed(stem).removeprefix("./").strip("/")):
         if star:
             parts.append("[^/]*")
         elif literal:
@@ -216,6 +223,9 @@ def _files(root: Path, skipped: list[Skipped]) -> Iterator[Path]:
             skipped.append(Skipped(Path(folder), "a study lies there"))
             continue
         folders[:] = [name for name in folders if not name.startswith(".")]
+        # A loop would have no end, and what lies there may be found on another way already.
+        links = [path for name in folders if (path := Path(folder, name)).is_symlink()]
+        skipped += [Skipped(path, "a link to a folder, which is not followed") for path in links]
         paths += [Path(folder, name) for name in names if not name.startswith(".")]
     yield from sorted(paths)
 
@@ -223,12 +233,12 @@ def _files(root: Path, skipped: list[Skipped]) -> Iterator[Path]:
 def _identify(path: Path, relative: str, expression: re.Pattern[str] | None) -> Found | str:
     """What a file shows, or why it is left out."""
     if path.suffix.lower() not in SUFFIXES:
-        return f"no image by its extension {path.suffix!r}"
+        return f"no image by its extension {path.suffix.lower()!r}"
     if not _is_text(relative):
         return "its name is not UTF-8"
     if expression is None:
         return Found(path=path)
-    match = expression.fullmatch(relative)
+    match = expression.fullmatch(_composed(relative))
     if match is None:
         return "does not match the pattern"
     named = match.groupdict()
@@ -254,11 +264,34 @@ def _is_text(name: str) -> bool:
     return True
 
 
+def _composed(text: str) -> str:
+    """A text with each accented letter as one character: macOS takes them apart in names of files,
+    and two spellings of one role would be two roles."""
+    return unicodedata.normalize("NFC", text)
+
+
+def _named(text: str | None) -> str | None:
+    return None if text is None else _composed(text)
+
+
+def _file_of(root: Path, written: str) -> Path:
+    """The file that a manifest names, perhaps one of another system; as written if there is none.
+
+    Tried are both ways to write accented letters, and Windows' slashes.
+    """
+    for name in (written, written.replace("\\", "/")):
+        for form in (name, _composed(name), unicodedata.normalize("NFD", name)):
+            if os.path.lexists(root / form):
+                return root / form
+    return root / written
+
+
 def _from_manifest(root: Path, manifest: Path) -> list[Found]:
     found = []
     lines: dict[str, int] = {}
     for row in read_manifest(manifest):
-        same = lines.setdefault(place_of(root / row.path), row.line)
+        path = _file_of(root, row.path)
+        same = lines.setdefault(place_of(path), row.line)
         if same != row.line:
             raise InputError(
                 f"{manifest.name} lines {same} and {row.line} both name {row.path}",
@@ -270,9 +303,9 @@ def _from_manifest(root: Path, manifest: Path) -> list[Found]:
                 f"{manifest.name} line {row.line}: {row.condition!r} is no condition",
                 f"use {', '.join(CONDITIONS)}",
             )
-        image = Found(path=root / row.path, condition=condition, prompt=row.prompt, seed=row.seed)
-        image = replace(image, generator=row.generator or image.generator)
-        found.append(replace(image, role=row.role or image.role))
+        image = Found(path=path, condition=condition, prompt=_named(row.prompt), seed=row.seed)
+        image = replace(image, generator=_named(row.generator) or image.generator)
+        found.append(replace(image, role=_named(row.role) or image.role))
     return found
 
 

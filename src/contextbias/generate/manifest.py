@@ -1,4 +1,4 @@
-"""Manifests of existing images: CSV or JSONL, one row an image."""
+"""Manifests of existing images: CSV, TSV or JSONL, one row an image."""
 
 from __future__ import annotations
 
@@ -44,16 +44,19 @@ def read_manifest(manifest: Path) -> list[ManifestRow]:
     """Read a manifest.
 
     Args:
-        manifest: ``.csv`` (with a header) or ``.jsonl`` / ``.ndjson`` (one object a line), UTF-8.
+        manifest: ``.csv`` or ``.tsv`` (with a header; commas, semicolons or tabs) or ``.jsonl`` /
+            ``.ndjson`` (one object a line), UTF-8.
 
     Raises:
         InputError: No such file, another kind of file, a column that looks misspelt, a line that
             cannot be read, or a seed that is no whole number.
     """
-    readers = {".csv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
+    readers = {".csv": _csv_rows, ".tsv": _csv_rows, ".jsonl": _jsonl_rows, ".ndjson": _jsonl_rows}
     reader = readers.get(manifest.suffix.lower())
     if reader is None:
-        raise InputError(f"{manifest} is neither .csv nor .jsonl", "give a CSV or JSONL manifest")
+        raise InputError(
+            f"{manifest} is neither .csv, .tsv nor .jsonl", "give a CSV, TSV or JSONL manifest"
+        )
     try:
         text = manifest.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -71,7 +74,9 @@ def read_manifest(manifest: Path) -> list[ManifestRow]:
 
 
 def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.DictReader(
+        io.StringIO(text, newline=""), strict=True, delimiter=_delimiter_of(text)
+    )
     try:
         _check_columns(
             f"{manifest.name} line 1", [name.strip() for name in reader.fieldnames or ()]
@@ -80,13 +85,25 @@ def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]
             if None in values:
                 raise InputError(
                     f"{manifest.name} line {reader.line_num} has more fields than the header",
-                    "quote fields that contain a comma",
+                    f"quote fields that contain {reader.reader.dialect.delimiter!r}",
                 )
             yield reader.line_num, {key.strip(): value for key, value in values.items()}
     except csv.Error as error:
         raise InputError(
             f"{manifest.name} line {reader.line_num} is not valid CSV: {error}", "correct it"
         ) from None
+
+
+def _delimiter_of(text: str) -> str:
+    """What stands between fields: the mark that sets the column ``path`` apart.
+
+    Spreadsheets write semicolons in countries where the comma is the decimal point.
+    """
+    header = text.partition("\n")[0]
+    for mark in (",", ";", "\t"):
+        if "path" in (name.strip().strip('"') for name in header.split(mark)):
+            return mark
+    return ","
 
 
 def _jsonl_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

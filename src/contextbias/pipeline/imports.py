@@ -28,6 +28,8 @@ from contextbias.tables import OK
 _BESIDE_IMAGES = frozenset({".csv", ".json", ".jsonl", ".md", ".toml", ".txt", ".yaml", ".yml"})
 # Tables and notes that usually lie beside images; nobody expects them to be taken for one.
 
+_MOST_REASONS = 5  # that files were left out for, each a line
+
 
 @dataclass(frozen=True, slots=True)
 class Taken:
@@ -140,12 +142,18 @@ def take_in(
 
 
 def _tell(found: Imported, source: Source, progress: Progress, *, news: bool) -> None:
-    skipped = [each for each in found.skipped if each.path.suffix.lower() not in _BESIDE_IMAGES]
-    if skipped:
+    by_reason: dict[str, list[Path]] = {}
+    for each in found.skipped:
+        if each.path.suffix.lower() not in _BESIDE_IMAGES:
+            by_reason.setdefault(each.why, []).append(each.path)
+    reasons = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    for why, paths in reasons[:_MOST_REASONS]:
         progress.say(
-            f"{counted(len(skipped), 'file')} in {source.folder} not taken, "
-            f"for example {skipped[0].path.name}: {skipped[0].why}"
+            f"{counted(len(paths), 'file')} in {source.folder} not taken, "
+            f"for example {paths[0].name}: {why}"
         )
+    if rest := sum(len(paths) for _, paths in reasons[_MOST_REASONS:]):
+        progress.say(f"{counted(rest, 'file')} in {source.folder} not taken for other reasons")
     copies = found.copies()
     if copies and news:
         progress.say(
