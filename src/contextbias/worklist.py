@@ -20,7 +20,9 @@ from contextbias.interrupts import finish_up
 from contextbias.progress import Progress, shown
 from contextbias.tables import BLANK, OK
 
-_USELESS = ("error", BLANK)
+ERROR = "error"
+"""Status of what failed and may succeed another time; every other one is final."""
+_USELESS = (ERROR, BLANK)
 _HOPELESS = 20
 # When this many items, from the first on, have failed with an error, the others would as well.
 
@@ -88,7 +90,7 @@ def pending(
     """
     for position, key in enumerate(ids):
         attempt, status = known.get(key, (0, ""))
-        if attempt == 0 or (status == "error" and attempt < attempts):
+        if attempt == 0 or (status == ERROR and attempt < attempts):
             yield position, attempt + 1
 
 

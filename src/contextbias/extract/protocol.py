@@ -103,8 +103,8 @@ class MeasuringReader(Protocol):
 
         Args:
             pictures: How many are still to be read.
-            finished: ``raw`` and seconds of its readings in this study, whatever their status; at
-                least FINISHED.
+            finished: ``raw`` and seconds of its readings in this study, whatever their status but
+                ``error``; at least FINISHED.
         """
         ...
 

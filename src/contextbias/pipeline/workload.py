@@ -23,7 +23,7 @@ from contextbias.places import is_url
 from contextbias.registry import load_reader
 from contextbias.store import STORE_FILE, Study
 from contextbias.tables import OK, ImageRow
-from contextbias.worklist import pending
+from contextbias.worklist import ERROR, pending
 
 _SAMPLE = 200  # files that are looked at to tell how large the others will be
 _NO_ACCELERATOR = {"cpu", "mps"}
@@ -113,7 +113,12 @@ def _of_reader(
     forecast = backend.plan(left, pixels) if left and hasattr(backend, "plan") else Forecast()
     if left and known:
         mine = set(ids)
-        finished = [reading for reading in study.readings() if reading.reading_id in mine]
+        # An error is asked for again, and says nothing about what an answer takes.
+        finished = [
+            reading
+            for reading in study.readings()
+            if reading.reading_id in mine and reading.status != ERROR
+        ]
         if len(finished) >= FINISHED and hasattr(backend, "plan_after"):
             forecast = backend.plan_after(left, [(r.raw, r.seconds) for r in finished])
         else:

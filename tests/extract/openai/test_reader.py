@@ -358,3 +358,10 @@ def test_what_was_measured_replaces_what_was_guessed() -> None:
     assert plan.money == pytest.approx(75 * 0.002125 + 25 * 0.00425)
     assert plan.seconds == 600
     assert plan.basis == "from 4 finished readings"
+    # Where the service does not say what it used, a reading counts for nothing, not as 0 tokens.
+    silent = {"usage": {"unknown": 1}, "turns": [{}]}
+    again = built.plan_after(100, [(raw, 5.0)] * 3 + [(repaired, 9.0)] + [(silent, 1.0)] * 4)
+    assert (again.tokens_in, again.money) == (plan.tokens_in, plan.money)
+    guessed = built.plan_after(100, [(silent, 3.0)] * 20)
+    assert guessed.money == built.plan(100, None).money
+    assert guessed.seconds == 300

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from contextbias.extract.vision.instructions import Instructions
@@ -84,9 +85,18 @@ class Expected:
         """The same from what finished readings used: their ``raw`` and seconds, 1 or more.
 
         Money is at today's prices, of single requests or of batches as the options have it now.
+        Readings of which the service did not say what they used are left out; where it never does,
+        tokens and money stay guessed.
         """
-        used = [Usage.from_json(raw.get(USAGE, {})) for raw, _ in finished]
-        count, total = len(finished), sum(used, Usage())
+        told = [(raw, Usage.from_json(raw.get(USAGE, {})), took) for raw, took in finished]
+        finished = [(raw, took) for raw, used, took in told if not used.unknown]
+        if not finished:
+            guessed = self.forecast(pictures, None)
+            seconds = fmean(took for _, _, took in told)
+            each = self.usage(None)
+            return replace(guessed, seconds=self.worker_seconds(pictures, each, seconds))
+        count = len(finished)
+        total = sum((used for _, used, _ in told if not used.unknown), Usage())
         calls = sum(max(1, len(raw.get("turns", ()))) for raw, _ in finished)
         seconds = sum(took for _, took in finished) / count
         each = Usage(

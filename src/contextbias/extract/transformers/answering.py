@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,10 +11,11 @@ import torch
 from PIL import Image
 from transformers import LogitsProcessorList
 
+from contextbias.engines.accelerator import give_back, is_out_of_memory
 from contextbias.errors import ConfigError, ContextBiasError
 from contextbias.extract.protocol import Picture
 from contextbias.extract.transformers.constraint import Constraint, Grammar
-from contextbias.extract.transformers.loading import Loaded, is_out_of_memory
+from contextbias.extract.transformers.loading import Loaded
 from contextbias.extract.transformers.options import TransformersReaderOptions
 from contextbias.extract.transformers.wording import Wording
 from contextbias.extract.vision.answers import Answer, parse_answer
@@ -126,7 +126,7 @@ class Answering:
             else:
                 continue
             # Out of the handler, which would keep the failed call's tensors alive.
-            self._free()
+            give_back(self._loaded.device)
             if len(part) == 1:
                 turns.append(Turn(status=ERROR, reason=reason))
             self.most = max(1, len(part) // 2)
@@ -227,12 +227,6 @@ class Answering:
     def _room(self, length: int) -> str:
         left = (self._loaded.context or 0) - length
         return f"take at most {left}" if left > 0 else "take a smaller `size`, or another model"
-
-    def _free(self) -> None:
-        if self._loaded.device == "cpu":
-            return  # its memory goes with the last reference
-        gc.collect()
-        (torch.cuda if self._loaded.device == "cuda" else torch.mps).empty_cache()
 
 
 class _TooMany(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from contextbias.errors import ConfigError, ContextBiasError, Incomplete, MissingPart
+from contextbias.engines.accelerator import device_name, device_of, is_out_of_memory
+from contextbias.errors import ContextBiasError, Incomplete, MissingPart
 from contextbias.extract.transformers.options import TransformersReaderOptions
-from contextbias.extract.transformers.weights import Source
+from contextbias.extract.transformers.weights import ModelSource
+from contextbias.weights.hub import quiet
 
 VERSIONS = ("torch", "transformers", "llguidance")
 """Packages whose versions every reading tells."""
@@ -40,7 +41,7 @@ class Loaded:
     """Provenance that all its readings share."""
 
 
-def load(options: TransformersReaderOptions, source: Source) -> Loaded:
+def load(options: TransformersReaderOptions, source: ModelSource) -> Loaded:
     """Load the model, fetching it first if need be.
 
     Raises:
@@ -68,9 +69,9 @@ def load(options: TransformersReaderOptions, source: Source) -> Loaded:
         vocabulary=model.get_output_embeddings().weight.shape[0],
         context=getattr(text, "max_position_embeddings", None),
         facts={
-            **source.identity(folder),
+            **source.loaded(folder),
             "dtype": options.dtype,
-            "device": _device_name(device),
+            "device": device_name(device),
             "versions": {package: version(package) for package in VERSIONS},
         },
     )
@@ -97,44 +98,6 @@ def load_processor(folder: Path) -> Any:
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return processor
-
-
-def device_of(asked: str) -> str:
-    """The device to run on.
-
-    Raises:
-        ConfigError: The one that was asked for is not there.
-    """
-    import torch
-
-    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-    if asked == "auto":
-        return next((name for name, is_there in there.items() if is_there()), "cpu")
-    if asked in there and not there[asked]():
-        raise ConfigError(f"device = {asked!r} is not here", 'take "auto", or see `nvidia-smi`')
-    return asked
-
-
-def quiet() -> None:
-    """No progress bars and hints of the libraries: what matters is told by errors and notes."""
-    import transformers
-
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether something did not fit into the memory of the device, or of this machine."""
-    import torch
-
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    said = str(error).lower()
-    return isinstance(error, RuntimeError) and any(text in said for text in _NO_MEMORY)
-
-
-_NO_MEMORY = ("out of memory", "cublas_status_alloc_failed", "can't allocate memory")
 
 
 def _model(folder: Path, dtype: Any, device: str) -> Any:
@@ -205,9 +168,3 @@ def _answer_plainly(model: Any, tokenizer: Any, ends: tuple[int, ...], most: int
         do_sample=False,
         max_new_tokens=most,
     )
-
-
-def _device_name(device: str) -> str:
-    import torch
-
-    return torch.cuda.get_device_name() if device == "cuda" else device

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from contextbias.engines.devices import gpus
+from contextbias.engines import machine
 from contextbias.errors import ContextBiasError, MissingPart
 from contextbias.extract.transformers.options import TransformersReaderOptions
 from contextbias.extract.transformers.readings import USAGE
-from contextbias.extract.transformers.weights import Source, has_token, weight_bytes
-from contextbias.forecast import Forecast
-
-Requirement = tuple[str, bool, str, str]
-"""What was looked at, whether it will do, what was found, and what to do where it will not."""
+from contextbias.extract.transformers.weights import ModelSource, weight_bytes
+from contextbias.forecast import Forecast, Requirement
+from contextbias.weights.hub import has_token
 
 _PACKAGES = ("torch", "transformers", "accelerate", "llguidance")
 _EXTRA = "pip install 'contextbias[transformers]'"
@@ -25,6 +21,7 @@ _BYTES = {"float32": 4, "float64": 8}
 _HALF = 2  # bytes of a number in the other types
 _BESIDE = 2.0
 """Gigabytes beside the weights, for the pictures and the conversations of a batch."""
+_SMALLER = "name a smaller model, or serve it and take the reader `openai`"
 _READING = 2500  # bytes in the study
 _FIRST = (
     "the first readings tell how long it takes: `contextbias extract STUDY --limit 20`, and plan"
@@ -34,15 +31,10 @@ _FIRST = (
 
 def installed() -> None:
     """Raise MissingPart where a package that every model needs is not installed."""
-    for package in _PACKAGES:
-        if find_spec(package) is None:
-            raise MissingPart(
-                f"the reader backend 'transformers' needs {package}, which is not installed",
-                _EXTRA,
-            )
+    machine.require(_PACKAGES, "the reader backend 'transformers'", _EXTRA)
 
 
-def forecast(options: TransformersReaderOptions, source: Source, pictures: int) -> Forecast:
+def forecast(options: TransformersReaderOptions, source: ModelSource, pictures: int) -> Forecast:
     """What can be said before any reading: no seconds, which depend on the device."""
     return Forecast(
         size=_READING * pictures,
@@ -52,7 +44,7 @@ def forecast(options: TransformersReaderOptions, source: Source, pictures: int) 
 
 def measured(
     options: TransformersReaderOptions,
-    source: Source,
+    source: ModelSource,
     pictures: int,
     finished: Sequence[tuple[Mapping[str, Any], float]],
 ) -> Forecast:
@@ -73,40 +65,38 @@ def measured(
     )
 
 
-def requirements(options: TransformersReaderOptions, source: Source) -> Iterator[Requirement]:
+def requirements(options: TransformersReaderOptions, source: ModelSource) -> Iterator[Requirement]:
     """What has to be there, for the doctor."""
     for package in _PACKAGES:
-        found = _version(package)
-        yield package, found is not None, found or "missing", "" if found else _EXTRA
-    here = gpus()
-    names = ", ".join(f"{gpu.name} ({gpu.memory})" for gpu in here)
-    fix = "" if here else "run it on a machine with one: without, full-size models take very long"
-    yield "GPU", bool(here), names or "none that nvidia-smi lists", fix
+        yield machine.package(package, _EXTRA)
+    if _wants_a_gpu(options):
+        yield machine.gpu()
     try:
         yield from _weights(source)
         yield from _processor(source)
-        yield from _memory(options, source)
+        if _wants_a_gpu(options):
+            yield from machine.gpu_memory(memory(options, source), _SMALLER)
     except ImportError:
         return  # the packages above say it
 
 
-def _weights(source: Source) -> Iterator[Requirement]:
-    what = f"weights {source.location}"
+def _wants_a_gpu(options: TransformersReaderOptions) -> bool:
+    return options.device in ("auto", "cuda")
+
+
+def _weights(source: ModelSource) -> Iterator[Requirement]:
     there = source.here() is not None
-    state = "on this machine" if there else "not on this machine"
+    yield machine.weights(source, there, holds="saved model", first="image is read")
     if source.is_folder:
-        yield what, there, state, "" if there else "the folder holds no saved model"
         return
-    yield what, there, state, "" if there else "fetched when the first image is read"
     if not there:
         # Which models are gated is not known without asking the hub.
         said = "set" if has_token() else "none is set; needed for gated models: HF_TOKEN"
         yield "access token", True, said, ""
-    found = source.revision if source.is_pinned else f"{source.revision!r} may change"
-    yield "revision", source.is_pinned, found, "" if source.is_pinned else "write a commit"
+    yield machine.pin(source)
 
 
-def _processor(source: Source) -> Iterator[Requirement]:
+def _processor(source: ModelSource) -> Iterator[Requirement]:
     """Whether texts and pictures can be prepared: some models need further packages for it."""
     folder = source.here()
     if folder is None:
@@ -121,16 +111,7 @@ def _processor(source: Source) -> Iterator[Requirement]:
     yield "processor", True, type(processor).__name__, ""
 
 
-def _memory(options: TransformersReaderOptions, source: Source) -> Iterator[Requirement]:
-    needed, here = memory(options, source), gpus()
-    if needed is None or not here:
-        return
-    most = max(_gigabytes(gpu.memory) for gpu in here)
-    fix = "" if needed <= most else "name a smaller model, or serve it and take the reader `openai`"
-    yield "GPU memory", needed <= most, f"{needed:.0f} GB expected, {most:.0f} GB there", fix
-
-
-def memory(options: TransformersReaderOptions, source: Source) -> float | None:
+def memory(options: TransformersReaderOptions, source: ModelSource) -> float | None:
     """Gigabytes that the weights and a small batch take; None where the weights are not here."""
     folder = source.here()
     if folder is None:
@@ -155,42 +136,17 @@ def _width(dtype: str) -> int:
     return _BYTES.get(dtype, _HALF)
 
 
-def _notes(options: TransformersReaderOptions, source: Source) -> Iterator[str]:
+def _notes(options: TransformersReaderOptions, source: ModelSource) -> Iterator[str]:
     """What should be known before any work."""
     try:
         installed()
     except MissingPart as error:
         yield str(error)
         return
-    there = source.here() is not None
     if not source.is_folder:
-        yield f"licence: see https://huggingface.co/{source.location}"
-    if not there:
+        yield f"licence: see {source.page}"
+    if source.here() is None:
         yield f"the weights of {source.location} are not on this machine"
-    if not source.is_pinned:
-        yield (
-            f"revision {source.revision!r} of {source.location} is not pinned: it may change while"
-            " the study runs; write the commit that the first readings name"
-        )
-    needed, here = memory(options, source), gpus()
-    if not here:
-        yield "no GPU is seen here: full-size models take very long without"
-    elif needed is not None:
-        most = max(_gigabytes(gpu.memory) for gpu in here)
-        yield f"about {needed:.0f} GB of GPU memory expected, {most:.0f} GB there"
-
-
-def _gigabytes(told: str) -> float:
-    """``143771 MiB`` -> 150.8; what cannot be read is 0."""
-    number, _, unit = told.partition(" ")
-    try:
-        return float(number) * {"MiB": 2**20, "GiB": 2**30}.get(unit, 0) / 1e9
-    except ValueError:
-        return 0.0
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    yield from source.warnings("readings")
+    if _wants_a_gpu(options):
+        yield from machine.memory_notes(memory(options, source), _SMALLER)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from contextbias.extract.protocol import Picture, RawReading
 from contextbias.extract.transformers import needs
 from contextbias.extract.transformers.options import TransformersReaderOptions
-from contextbias.extract.transformers.weights import Source
+from contextbias.extract.transformers.weights import ModelSource
 from contextbias.extract.vision.instructions import TEMPLATE_VERSION
 from contextbias.extract.vision.pictures import sized_picture
-from contextbias.forecast import Forecast
+from contextbias.forecast import Forecast, Requirement
 from contextbias.pictures import UnreadablePicture
 from contextbias.schema import DIMENSIONS
 
@@ -47,7 +47,7 @@ class TransformersReader:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = chosen = TransformersReaderOptions.parse(options, backend="transformers")
-        self._source = Source(chosen.model, chosen.revision or "main")
+        self._source = ModelSource(chosen.model, chosen.revision or "main")
         self._answering: Answering | None = None
         self._facts: dict[str, Any] = {}
 
@@ -121,7 +121,7 @@ class TransformersReader:
         """Seconds and tokens from what finished readings took; see extract/protocol.py."""
         return needs.measured(self._options, self._source, pictures, finished)
 
-    def requirements(self) -> list[needs.Requirement]:
+    def requirements(self) -> list[Requirement]:
         """What has to be there, for the doctor: (what, ok, found, what to do)."""
         return [*needs.requirements(self._options, self._source)]
 
