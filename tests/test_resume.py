@@ -147,14 +147,14 @@ def test_killed_at_twenty_random_moments(undisturbed: Path, tmp_path: Path) -> N
 
 
 def _wait_for_workers(group: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
             return
         time.sleep(0.05)
-    pytest.fail("a worker outlived its driver by ten seconds")
+    pytest.fail("a worker outlived its driver")
 
 
 def test_a_finished_study_is_left_alone(undisturbed: Path) -> None:
@@ -174,11 +174,11 @@ def test_ctrl_c_keeps_what_was_made_and_goes_on(undisturbed: Path, tmp_path: Pat
     study.mkdir()
     (study / "study.toml").write_text(STUDY)
     process = start(study)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(image_files(study)) < 10 and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: driver and workers
-    process.wait(timeout=60)
+    process.wait(timeout=300)
     assert process.returncode == 130
     assert "run the same command again" in messages(study).read_text()
     assert "Traceback" not in messages(study).read_text()

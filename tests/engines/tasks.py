@@ -85,13 +85,17 @@ class Stillborn(Keeping):
 
 @dataclass(frozen=True)
 class Seated(Keeping):
-    """Says which GPUs it may use."""
+    """Says which GPUs it may use; begins when `crew` workers are there."""
+
+    crew: int = 1
 
     def build(self) -> Callable[[Sequence[int]], list[str]]:  # type: ignore[override]
         early = os.environ["CUDA_VISIBLE_DEVICES"]
+        (self.folder / f"here-{os.getpid()}").touch()
 
         def work(batch: Sequence[int]) -> list[str]:
-            time.sleep(0.05)
+            while len(list(self.folder.glob("here-*"))) < self.crew:
+                time.sleep(0.01)
             return [f"{early} {os.environ.get('CUDA_DEVICE_ORDER')}" for _ in batch]
 
         return work

@@ -16,16 +16,18 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import CHECKOUT
+from tests.engines.tasks import Keeping
 
 from contextbias.engines import Engine, check
-from contextbias.engines.cluster import _Actor
+from contextbias.engines.cluster import _Actor, run_there
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import StudyFiles
 
 pytest.importorskip("ray")
 
 # A generator of another package: the simulated one, which leaves a mark for each image that it
-# makes, and kills its own process at some of them.
+# makes, begins when as many workers are there as `crew` says, and kills its own process at some
+# images.
 BACKEND = """
 import os, signal, time
 from pathlib import Path
@@ -40,9 +42,13 @@ class Marking(SimulatedGenerator):
         self.dies_at = tuple(options.pop("dies_at", []))
         self.always = options.pop("always", False)
         self.pause = options.pop("pause", 0.0)
+        self.crew = options.pop("crew", 1)
         super().__init__(options)
 
     def generate(self, jobs):
+        (self.marks / f"here-{os.getpid()}").touch()
+        while len(list(self.marks.glob("here-*"))) < self.crew:
+            time.sleep(0.01)
         for job, made in zip(jobs, super().generate(jobs), strict=True):
             died = self.marks / f"died-{job.image_id}"
             if job.prompt_id.startswith(self.dies_at) and (self.always or not died.exists()):
@@ -71,6 +77,10 @@ workers = 2
 """
 
 _UNSTABLE = {"seconds", "created_at"}
+RAY = Engine(kind="ray")
+
+_PATIENCE = 300.0
+# Seconds until something that has to happen counts as not happening: other tests may run, too.
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +116,7 @@ def start(study: Path, site: Path, *arguments: str, **variables: str) -> subproc
 
 
 def finish(process: subprocess.Popen[str]) -> str:
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=_PATIENCE)
     assert process.returncode == 0, errors
     return errors
 
@@ -172,12 +182,13 @@ def _kill_a_worker(study: Path) -> None:
 
 def _wait_for(study: Path, images: int) -> Path:
     """The mark of the latest image, once there are so many."""
-    for _ in range(6000):
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
         marks = list((study.parent / "marks").glob("made-*"))
         if len(marks) >= images:
             return max(marks, key=lambda path: int(path.name.split("-")[3]))
         time.sleep(0.01)
-    pytest.fail("no images were made within a minute")
+    pytest.fail(f"{images} images were not made")
 
 
 CLUSTER = """
@@ -210,7 +221,7 @@ def two_nodes(**variables: str) -> Iterator[str]:
         yield process.stdout.readline().strip()
     finally:
         process.stdin.close()
-        process.wait(timeout=60)
+        process.wait(timeout=_PATIENCE)
         process.stdout.close()
 
 
@@ -226,7 +237,7 @@ def test_several_nodes_write_to_a_url_and_the_driver_alone_writes_rows(
     elsewhere = tmp_path / "elsewhere"
     with two_nodes(**secret) as address:
         run = f'engine = "ray"\nray_address = "{address}"\nimages = "file://{elsewhere}"'
-        study = make(tmp_path, run=run, options="pause = 0.01")
+        study = make(tmp_path, run=run, options="crew = 2")
         finish(start(study, site, **secret))
     assert rows(study) == rows(undisturbed)
     assert made(study) == made(undisturbed)
@@ -237,16 +248,20 @@ def test_several_nodes_write_to_a_url_and_the_driver_alone_writes_rows(
     assert len(pids) == 2
 
 
-def test_ctrl_c_keeps_what_a_cluster_has_made_and_goes_on(
-    undisturbed: Path, site: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    "stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
+def test_a_wish_to_end_keeps_what_a_cluster_has_made_and_goes_on(
+    stop: signal.Signals, undisturbed: Path, site: Path, tmp_path: Path
 ) -> None:
     study = make(tmp_path, options="pause = 0.05", run='engine = "ray"')
     process = start(study, site)
     _wait_for(study, 4)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    process.send_signal(stop)
+    _, errors = process.communicate(timeout=_PATIENCE)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
+    assert "run the same command again to go on" in errors
     first = made(study)
     assert 4 <= len(first) < len(made(undisturbed))
     finish(start(study, site, "--engine", "threads"))
@@ -260,7 +275,7 @@ def test_an_item_that_kills_every_worker_is_an_error_row(
     killer = str(rows(undisturbed)["images"][7]["prompt_id"])
     study = make(tmp_path, options=f'dies_at = ["{killer}"], always = true')
     process = start(study, site)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=_PATIENCE)
     assert process.returncode == 3  # finished, and some items failed
     (bad,) = [row for row in rows(study)["images"] if row["status"] == "error"]
     assert bad["prompt_id"] == killer
@@ -269,6 +284,39 @@ def test_an_item_that_kills_every_worker_is_an_error_row(
     assert good == [row for row in rows(undisturbed)["images"] if row["prompt_id"] != killer]
     assert len(made(study)) == len(good)
     assert "Traceback" not in errors
+
+
+# ---- starting and leaving
+
+
+@pytest.mark.parametrize(
+    ("raised", "seen", "said"),
+    [
+        (Exception("timed out\nduring startup"), InputError, r"started here: timed out\. See"),
+        (SystemExit(15), KeyboardInterrupt, None),  # Ray's handler of SIGTERM
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ],
+)
+def test_a_cluster_that_does_not_start_leaves_nothing(
+    raised: BaseException,
+    seen: type[BaseException],
+    said: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folders: list[Path] = []
+
+    def init(**arguments: object) -> None:
+        folders.append(Path(str(arguments["_temp_dir"])))
+        assert folders[0].is_dir()
+        raise raised
+
+    monkeypatch.setattr("ray.init", init)
+    before = dict(os.environ)
+    with pytest.raises(seen, match=said):
+        next(run_there(Keeping(tmp_path), [[1]], parallel="processes", workers=1, engine=RAY))
+    assert not folders[0].exists()
+    assert dict(os.environ) == before
 
 
 # ---- bad input

@@ -38,7 +38,7 @@ def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_one_worker_a_gpu_that_sees_it_alone(smi: Path, tmp_path: Path) -> None:
     batches = [[n] for n in range(24)]
-    found = run_batches(Seated(tmp_path), batches, parallel="devices", workers=0)
+    found = run_batches(Seated(tmp_path, crew=2), batches, parallel="devices", workers=0)
     rows = [row for rows in found for row in rows]
     assert len(rows) == 24
     # Both pull: neither is given all of the work, and neither half of it beforehand.

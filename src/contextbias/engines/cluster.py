@@ -122,19 +122,30 @@ def _join(engine: Engine, workers: int) -> Any:
     try:
         with _polite_stops():
             ray.init(**_as_asked(engine, workers, folder))
-    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        _put_away(session)
-        raise InputError(
-            f"the Ray cluster {engine.address!r} cannot be joined: {_first_line(error)}",
-            "see that it runs, that its Ray has this version "
-            f"({ray.__version__}), and that RAY_AUTH_MODE and RAY_AUTH_TOKEN are the same",
-        ) from None
-    except BaseException:  # Ctrl-C
+    except BaseException as error:
         ray.shutdown()
         _put_away(session)
+        if isinstance(error, SystemExit):  # by Ray's handler, while it was there
+            raise KeyboardInterrupt from None
+        if isinstance(error, Exception):  # Ray has errors of all classes, the plainest among them
+            raise _not_joined(engine, error, ray.__version__) from None
         raise
     _joined.append(session)
     return ray
+
+
+def _not_joined(engine: Engine, error: Exception, version: str) -> InputError:
+    if engine.address == "local":
+        return InputError(
+            f"no Ray cluster can be started here: {_first_line(error)}",
+            "see that the machine has processors and memory to spare, then run again; or leave out "
+            "--engine ray",
+        )
+    return InputError(
+        f"the Ray cluster {engine.address!r} cannot be joined: {_first_line(error)}",
+        f"see that it runs, that its Ray has this version ({version}), and that RAY_AUTH_MODE and "
+        "RAY_AUTH_TOKEN are the same",
+    )
 
 
 def _as_asked(engine: Engine, workers: int, folder: Path | None) -> dict[str, Any]:

@@ -37,6 +37,15 @@ class Gpu:
     driver: str
     """Version of the driver."""
 
+    @property
+    def gigabytes(self) -> float:
+        """Memory in all, in 10^9 bytes: ``143771 MiB`` is 150.8; what cannot be read is 0."""
+        number, _, unit = self.memory.partition(" ")
+        try:
+            return float(number) * {"MiB": 2**20, "GiB": 2**30}.get(unit, 0) / 1e9
+        except ValueError:
+            return 0.0
+
 
 def cores() -> int:
     """Processor cores that this process may use, 1 or more.
