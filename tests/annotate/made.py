@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -120,6 +121,19 @@ def item_data(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert found is not None
     return dict(json.loads(found[1]))
+
+
+@contextmanager
+def own_port() -> Iterator[int]:
+    """A port that stays this test's own while its server is down.
+
+    A socket that is bound to it, and does not listen, keeps every other program away, and lets a
+    server in that may use an address again.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @contextmanager

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.annotate.made import answering, rewrite, served, tokens
+from tests.annotate.made import answering, own_port, rewrite, served, tokens
 
-from contextbias.annotation_tables import IMAGE, SET
+from contextbias.annotate.answering import Answering
+from contextbias.annotation_tables import IMAGE, SAMPLE, SET
 from contextbias.people import Annotations
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (extra: dev)")
@@ -55,7 +55,7 @@ class Person:
     def __init__(self, browser: Any, url: str, token: str, **options: Any) -> None:
         self.context = browser.new_context(**options)
         self.context.set_default_timeout(PATIENCE_MS)
-        self.url = url
+        self.url, self.token = url, token
         self.faults: list[str] = []
         self.page = self.window()
         self.page.goto(f"{url}/a/{token}")
@@ -79,6 +79,46 @@ class Person:
     def ready(self) -> None:
         self.page.wait_for_selector("html[data-ready]", state="attached")
 
+    def open(self, item: int) -> None:
+        self.page.goto(f"{self.url}/item/{item}")
+        self.ready()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def is_at(self, question: int) -> None:
+        expect(self.page.locator("#number")).to_have_text(str(question))
+
+    def to_question(self, number: int) -> None:
+        """Skip up to a question of the item."""
+        while (shown := int(self.page.locator("#number").inner_text())) != number:
+            assert shown < number
+            self.press("Escape", "s")
+            self.is_at(shown + 1)
+
+    def hears(self, text: str, *, exact: bool = False) -> None:
+        self.page.get_by_text(text, exact=exact).wait_for()
+
+    def keeps(self, answers: int) -> None:
+        """So many answers wait in this browser."""
+        number = "1 answer is" if answers == 1 else f"{answers} answers are"
+        self.hears(f"{number} kept on this device")
+
+    def pictures(self) -> None:
+        self.page.wait_for_function(
+            "[...document.querySelectorAll('.picture img')]"
+            ".every((image) => image.complete && image.naturalWidth)"
+        )
+
+    def remove(self, page: Any) -> None:
+        """Be removed, from the first page in a window."""
+        page.goto(self.url)
+        page.get_by_text("Remove me and all my answers").click()
+        page.get_by_label("Yes, delete everything").check()
+        page.get_by_role("button", name="Remove me").click()
+        page.get_by_role("heading", name="Removed").wait_for()
+
     def state(self) -> str:
         return str(self.page.evaluate(STATE))
 
@@ -92,6 +132,19 @@ class Person:
     def close(self) -> None:
         self.context.close()
         assert self.faults == []
+
+
+@contextmanager
+def at_work(browser: Any, folder: Path, item: int | None = None) -> Iterator[Person]:
+    """A server, and a1 at a desktop: at the first question, or at that of an item."""
+    link = tokens(folder, 1)["a1"]
+    with served(folder) as (_, url, _):
+        person = Person(browser, url, link, **DESKTOP)
+        person.agree()
+        if item is not None:
+            person.open(item)
+        yield person
+        person.close()
 
 
 # Which question is shown, and whether its feedback is.
@@ -162,11 +215,11 @@ def test_three_annotators_finish_a_study(browser: Any, small: Path) -> None:
             person = Person(browser, url, links[name], **device)
             person.agree()
             assert way(person, *how) == 20
-            assert "All done" in person.page.inner_text("h1")
+            expect(person.page.locator("h1")).to_contain_text("All done")
             person.close()
         boss = browser.new_page()
         boss.goto(admin)
-        assert "Answered in full: 3 by 3" in boss.inner_text("main")
+        expect(boss.locator("main")).to_contain_text("Answered in full: 3 by 3")
         boss.close()
     with Annotations.open(small) as book:
         rows = book.labels()
@@ -192,64 +245,52 @@ def test_a_reload_in_the_middle_and_another_device(browser: Any, small: Path) ->
     with served(small) as (_, url, _):
         person = Person(browser, url, link, **DESKTOP)
         person.agree()
-        page, keys = person.page, person.page.keyboard
-        keys.press("2")
-        keys.press("3")
-        keys.press("Enter")
+        page = person.page
+        person.press("2", "3", "Enter")
         page.locator("#feedback").wait_for()
-        keys.press("Enter")
-        page.wait_for_function("document.getElementById('number').textContent === '2'")
+        person.press("Enter")
+        person.is_at(2)
         page.reload()
         person.ready()
-        expect(page.locator("#number")).to_have_text("2")
-        keys.press("Escape")  # out of the field for words
-        keys.press("b")
+        person.is_at(2)
+        person.press("Escape", "b")  # out of the field for words
         expect(page.get_by_label("tense")).to_be_checked()
         expect(page.locator("#shown")).to_have_text("3")
-        keys.press("s")  # skips what was answered already, on to the open one
-        expect(page.locator("#number")).to_have_text("2")
+        person.press("s")  # skips what was answered already, on to the open one
+        person.is_at(2)
         phone = Person(browser, url, link, **PHONE)
-        assert "1 of 20 questions" in phone.page.inner_text("main")
+        expect(phone.page.locator("main")).to_contain_text("1 of 20 questions")
         phone.page.get_by_role("link", name="Go on").tap()
         phone.ready()
-        expect(phone.page.locator("#number")).to_have_text("2")
+        phone.is_at(2)
+        expect(phone.page.locator("#typed-help")).to_have_text("What most of them show.")
         phone.close()
         person.close()
 
 
 def test_a_server_that_is_killed_in_the_middle(browser: Any, small: Path) -> None:
     link = tokens(small, 1)["a1"]
-    with served(small) as (process, url, _):
+    with own_port() as port, served(small, port=port) as (process, url, _):
         person = Person(browser, url, link, **DESKTOP)
         person.agree()
-        page, keys = person.page, person.page.keyboard
         # Past the training set: its last question, then the next item.
-        page.goto(f"{url}/item/1")
-        person.ready()
-        keys.press("2")
-        keys.press("3")
-        keys.press("Enter")
-        page.get_by_text("stored", exact=True).wait_for()
-        os.kill(process.pid, signal.SIGKILL)
+        person.open(1)
+        person.press("2", "3", "Enter")
+        person.hears("stored", exact=True)
+        process.kill()
         process.wait()
-        keys.type("cup")
-        keys.press("Enter")
-        keys.press("4")
-        keys.press("Enter")
-        page.get_by_text("1 answer is kept on this device").wait_for()
-        keys.press("2")
-        keys.press("1")
-        keys.press("Enter")
-        page.get_by_text("2 answers are kept on this device").wait_for()
-        expect(page.locator("#number")).to_have_text("4")
-        keys.press("2")
-        keys.press("1")
-        keys.press("Enter")  # the item is done; the page waits for the server
-        page.get_by_text("3 answers are kept on this device").wait_for()
-        with served(small, port=int(url.rpartition(":")[2])):
-            page.wait_for_url("**/item/2")
+        person.page.keyboard.type("cup")
+        person.press("Enter", "4", "Enter")
+        person.keeps(1)
+        person.press("2", "1", "Enter")
+        person.keeps(2)
+        person.is_at(4)
+        person.press("2", "1", "Enter")  # the item is done; the page waits for the server
+        person.keeps(3)
+        with served(small, port=port):
+            person.page.wait_for_url("**/item/2")
             person.ready()
-            expect(page.locator("#number")).to_have_text("1")
+            person.is_at(1)
             person.close()
     with answering(small) as study:
         rows = study.book.audit_trail()
@@ -261,48 +302,39 @@ def test_a_server_that_is_killed_in_the_middle(browser: Any, small: Path) -> Non
 
 def test_answers_that_wait_survive_the_window(browser: Any, small: Path) -> None:
     link = tokens(small, 1)["a1"]
-    with served(small) as (process, url, _):
+    with own_port() as port, served(small, port=port) as (process, url, _):
         person = Person(browser, url, link, **DESKTOP)
         person.agree()
-        person.page.goto(f"{url}/item/1")
-        person.ready()
-        os.kill(process.pid, signal.SIGKILL)
+        person.open(1)
+        process.kill()
         process.wait()
-        person.page.keyboard.press("2")
-        person.page.keyboard.press("3")
-        person.page.keyboard.press("Enter")
-        person.page.get_by_text("1 answer is kept").wait_for()
+        person.press("2", "3", "Enter")
+        person.keeps(1)
         person.page.close()
-        with served(small, port=int(url.rpartition(":")[2])):
+        with served(small, port=port):
             person.page = person.window()
             person.page.goto(f"{url}/item/2")
-            person.page.get_by_text("stored", exact=True).wait_for()
+            person.hears("stored", exact=True)
             person.close()
     with answering(small) as study:
         assert [row.labels for row in study.book.audit_trail()] == [("tense",)]
 
 
 def test_two_windows_disagree(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with served(small) as (_, url, _):
-        person = Person(browser, url, link, **DESKTOP)
-        person.agree()
-        other = person.window()
-        for page in (person.page, other):
-            page.goto(f"{url}/item/1")
-            page.wait_for_selector("html[data-ready]", state="attached")
-        for page, key in ((person.page, "2"), (other, "3")):
-            page.keyboard.press(key)
-            page.keyboard.press("3")
-            page.keyboard.press("Enter")
+    with at_work(browser, small, item=1) as person:
+        first, other = person.page, person.window()
+        other.goto(f"{person.url}/item/1")
+        other.wait_for_selector("html[data-ready]", state="attached")
+        for page, key in ((first, "2"), (other, "3")):
+            for pressed in (key, "3", "Enter"):
+                page.keyboard.press(pressed)
             page.get_by_text("stored", exact=True).wait_for()
         other.get_by_text("answered in another window or on another device, too").wait_for()
-        expect(person.page.locator("#message")).to_have_text("")
-        person.page.reload()
+        expect(first.locator("#message")).to_have_text("")
+        first.reload()
         person.ready()
-        person.page.get_by_role("button", name="Back").click()
-        expect(person.page.get_by_label("joyful")).to_be_checked()
-        person.close()
+        first.get_by_role("button", name="Back").click()
+        expect(first.get_by_label("joyful")).to_be_checked()
     with answering(small) as study:
         rows = study.book.audit_trail()
     assert [(row.labels, row.version, row.based_on) for row in rows] == [
@@ -311,98 +343,79 @@ def test_two_windows_disagree(browser: Any, small: Path) -> None:
 
 
 def test_keys_zoom_help_and_what_is_missing(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with served(small) as (_, url, _):
-        person = Person(browser, url, link, **DESKTOP)
-        person.agree()
-        page, keys = person.page, person.page.keyboard
-        page.goto(f"{url}/item/1")
-        person.ready()
-        keys.press("Enter")
+    with at_work(browser, small, item=1) as person:
+        page = person.page
+        person.press("Enter")
         expect(page.locator("#message")).to_contain_text("Choose an answer first")
-        keys.press("2")
-        keys.press("Enter")
+        person.press("2", "Enter")
         expect(page.locator("#message")).to_contain_text("In how many of the 4 pictures?")
-        keys.press("t")
+        person.press("t")
         expect(page.locator("#shown")).to_have_text("4")
-        keys.press("ArrowLeft")
+        person.press("ArrowLeft")
         expect(page.locator("#shown")).to_have_text("3")
-        keys.press("Escape")  # back to the answers: a digit is an answer again
-        keys.press("1")
+        person.press("Escape", "1")  # back to the answers: a digit is an answer again
         expect(page.get_by_label("calm")).to_be_checked()
-        keys.press("u")
+        person.press("u")
         expect(page.get_by_label("unknown")).to_be_checked()
         expect(page.locator("#count")).to_be_hidden()
-        keys.press("z")
+        person.press("z")
         zoom = page.locator("#zoom")
         expect(zoom).to_contain_text("Picture 1 of 4")
-        keys.press("ArrowLeft")
+        person.press("ArrowLeft")
         expect(zoom).to_contain_text("Picture 4 of 4")
         assert page.locator("#zoom-picture").evaluate(
             "image => image.decode().then(() => image.naturalWidth)"
         )
-        keys.press("Escape")
-        keys.press("?")
+        person.press("Escape", "?")
         expect(page.locator("#help")).to_be_visible()
-        keys.press("Escape")
+        person.press("Escape")
         expect(page.locator("#help")).to_be_hidden()
         expect(page.get_by_label("unknown")).to_be_checked()  # none of it has changed the answer
         # Letters and digits can be switched off, here and for the next page.
-        keys.press("?")
+        person.press("?")
         page.get_by_label("Letters and digits do nothing").check()
-        keys.press("Escape")
-        for again in (False, True):
-            if again:
+        person.press("Escape")
+        for question in (1, 2):  # what was chosen is stored when the page is left
+            if question == 2:
                 page.reload()
                 person.ready()
-            number = page.locator("#number").inner_text()
-            for key in "1s?z":
-                keys.press(key)
-            expect(page.locator("#number")).to_have_text(number)
+                person.press("Escape")  # out of the field for words
+            person.press(*"1s?z")
+            person.is_at(question)
             expect(page.locator("dialog[open]")).to_have_count(0)
         page.get_by_label("unknown").check()
-        keys.press("Enter")
-        expect(page.locator("#number")).to_have_text(str(int(number) + 1))
-        person.close()
+        person.press("Enter")
+        person.is_at(3)
 
 
 def test_lists_of_a_single_picture(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with answering(small) as study:
-        place = next(
-            t.assignment.position
-            for t in study.tasks("a1")
-            if t.item.kind == IMAGE and t.item.purpose == "sample"
-        )
-    with served(small) as (_, url, _):
-        person = Person(browser, url, link, **DESKTOP)
-        person.agree()
+    with at_work(browser, small) as person:
+        with Annotations.open(small) as book:
+            place = next(
+                t.assignment.position
+                for t in Answering(book).tasks("a1")
+                if t.item.kind == IMAGE and t.item.purpose == SAMPLE
+            )
+        person.open(place)
         page, keys = person.page, person.page.keyboard
-        page.goto(f"{url}/item/{place}")
-        person.ready()
-        keys.press("u")
-        keys.press("Enter")
+        person.press("u", "Enter")
+        person.is_at(2)
         keys.type("Unknown")
-        keys.press("Enter")
-        keys.press("Enter")
+        person.press("Enter", "Enter")
         expect(page.locator("#message")).to_contain_text('"Unknown" is in the list below')
         page.get_by_role("button", name="Take away Unknown").click()
         page.get_by_label("A few words").focus()
         keys.type("cup, red  tree, Cup")
-        keys.press("Enter")
+        person.press("Enter")
         expect(page.locator("#chips button")).to_have_count(2)
         page.get_by_role("button", name="Take away cup").click()
         page.get_by_label("A few words").fill("bench")  # not added, and stored all the same
         page.get_by_role("button", name="Store, next").click()
-        page.wait_for_function("document.getElementById('number').textContent === '3'")
-        keys.press("1")
-        keys.press("Enter")
-        for key in "123":
-            keys.press(key)
-        keys.press("2")  # away again
-        keys.press("Enter")
+        person.is_at(3)
+        person.press("1", "Enter")
+        person.is_at(4)
+        person.press("1", "2", "3", "2", "Enter")  # the second one is taken away again
         page.wait_for_url(lambda now: not now.endswith(f"/item/{place}"))
-        person.close()
     with answering(small) as study:
         rows = {row.dimension: row for row in study.book.answers("a1")}
     assert rows["mood"].missing_reason == "unknown"
@@ -418,9 +431,8 @@ SEEN = """() => Promise.all([...document.querySelectorAll('.picture img')].map(a
 
 
 def seen(person: Person, position: int) -> list[str]:
-    person.page.goto(f"{person.url}/item/{position}")
-    person.ready()
-    person.page.wait_for_load_state("networkidle")
+    person.open(position)
+    person.pictures()
     return list(person.page.evaluate(SEEN))
 
 
@@ -438,7 +450,7 @@ def test_one_browser_two_people_and_two_studies(browser: Any, small: Path, tmp_p
     shutil.copytree(small, second)
     rewrite(second, "sets = 2", "sets = 3")
     links, others = tokens(small, 2), tokens(second, 1)
-    with served(small) as (process, url, _):
+    with own_port() as port, served(small, port=port) as (process, url, _):
         shared = Person(browser, url, links["a1"], **DESKTOP)
         shared.agree()
         first = [seen(shared, place) for place in range(2)]
@@ -450,7 +462,7 @@ def test_one_browser_two_people_and_two_studies(browser: Any, small: Path, tmp_p
         fresh.close()
         process.kill()
         process.wait()
-        with served(second, port=int(url.rpartition(":")[2])) as (_, url, _):
+        with served(second, port=port):
             become(shared, url, others["a1"])
             fresh = Person(browser, url, others["a1"], **DESKTOP)
             own = [seen(fresh, place) for place in range(2)]
@@ -461,11 +473,8 @@ def test_one_browser_two_people_and_two_studies(browser: Any, small: Path, tmp_p
 
 
 def test_a_second_enter_while_practice_is_stored(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with served(small) as (_, url, _):
-        person = Person(browser, url, link, **DESKTOP)
-        person.agree()
-        page, keys = person.page, person.page.keyboard
+    with at_work(browser, small) as person:
+        page = person.page
         held: list[Any] = []
         page.route("**/answers", lambda route: held.append(route))
 
@@ -477,57 +486,45 @@ def test_a_second_enter_while_practice_is_stored(browser: Any, small: Path) -> N
                 page.wait_for_timeout(10)
             return held.pop()
 
-        keys.press("2")
-        keys.press("3")
-        for _ in range(3):
-            keys.press("Enter")
-        expect(page.locator("#number")).to_have_text("1")
+        person.press("2", "3", "Enter", "Enter", "Enter")
+        person.is_at(1)
         sent().continue_()
         page.locator("#feedback").wait_for()
-        expect(page.locator("#number")).to_have_text("1")
-        keys.press("Enter")
-        expect(page.locator("#number")).to_have_text("2")
+        person.is_at(1)
+        person.press("Enter")
+        person.is_at(2)
         expect(page.locator("#feedback")).to_be_hidden()
         # Gone back while an answer is on its way: its feedback is not shown under another question.
-        keys.type("cup")
-        keys.press("Enter")
-        keys.press("2")
-        keys.press("Enter")
-        keys.press("Escape")
-        keys.press("b")
-        expect(page.locator("#number")).to_have_text("1")
+        page.keyboard.type("cup")
+        person.press("Enter", "2", "Enter", "Escape", "b")
+        person.is_at(1)
         shown = page.locator("#feedback").inner_text()
         late = sent()
         with page.expect_response("**/answers"):
             late.continue_()
-        page.get_by_text("stored", exact=True).wait_for()
+        person.hears("stored", exact=True)
         expect(page.locator("#feedback")).to_have_text(shown)
         expect(page.locator("#save-text")).to_have_text("Store, next")
         page.unroute("**/answers")
-        person.close()
 
 
 def test_an_older_answer_that_waited_does_not_count(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with served(small) as (_, url, _):
-        laptop = Person(browser, url, link, **DESKTOP)
-        laptop.agree()
-        phone = Person(browser, url, link, **PHONE)
-        for person in (laptop, phone):
-            person.page.goto(f"{url}/item/1")
-            person.ready()
+    with at_work(browser, small, item=1) as laptop:
+        laptop.page.clock.install()
+        laptop.open(1)
+        phone = Person(browser, laptop.url, laptop.token, **PHONE)
+        phone.open(1)
         laptop.context.set_offline(True)
-        for person, key in ((laptop, "1"), (phone, "2")):
-            person.page.keyboard.press(key)
-            person.page.keyboard.press("3")
-            person.page.keyboard.press("Enter")
-        laptop.page.get_by_text("1 answer is kept on this device").wait_for()
-        phone.page.get_by_text("stored", exact=True).wait_for()
+        laptop.press("1", "3", "Enter")
+        laptop.keeps(1)
+        phone.press("2", "3", "Enter")
+        phone.hears("stored", exact=True)
+        # Long ago by its own clock: longer than anything takes on a slow machine.
+        laptop.page.clock.fast_forward(3_600_000)
         laptop.context.set_offline(False)
-        laptop.page.get_by_text("the one that was given last counts: the other one").wait_for()
+        laptop.hears("the one that was given last counts: the other one")
         laptop.page.get_by_role("button", name="Back").click()
         expect(laptop.page.get_by_label("tense")).to_be_checked()
-        laptop.close()
         phone.close()
     with answering(small) as study:
         assert [row.labels for row in study.book.audit_trail()] == [
@@ -535,43 +532,49 @@ def test_an_older_answer_that_waited_does_not_count(browser: Any, small: Path) -
         ]  # fmt: skip
 
 
+def test_what_the_server_does_not_take_is_open_again(browser: Any, small: Path) -> None:
+    with at_work(browser, small, item=1) as person:
+        page, progress = person.page, person.page.locator("#progress")
+        page.route("**/answers", lambda route: route.fulfill(status=422, json={"error": "why"}))
+        before = progress.evaluate("bar => bar.value")
+        person.press("2", "3", "Enter")
+        person.hears("The server did not take an answer: why")
+        assert progress.evaluate("bar => bar.value") == before
+        person.press("Escape", "b")
+        expect(page.get_by_label("tense")).not_to_be_checked()
+        page.unroute("**/answers")
+
+
 def test_what_is_chosen_is_kept_however_the_page_is_left(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with served(small) as (_, url, _):
-        person = Person(browser, url, link, **DESKTOP)
-        person.agree()
-        page, keys = person.page, person.page.keyboard
+    with at_work(browser, small) as person:
+        page, url = person.page, person.url
 
         def choose(item: int, number: int = 1) -> None:
-            page.goto(f"{url}/item/{item}")
-            person.ready()
-            while page.locator("#number").inner_text() != str(number):
-                keys.press("Escape")
-                keys.press("s")
-            keys.press("2")
+            person.open(item)
+            person.to_question(number)
+            person.press("2")
             if page.locator("#count").is_visible():
-                keys.press("3")
-            keys.press("Escape")
+                person.press("3")
+            person.press("Escape")
 
         choose(1)
-        keys.press("s")
-        page.get_by_text("stored", exact=True).wait_for()
+        person.press("s")
+        person.hears("stored", exact=True)
         choose(1, 3)
         page.get_by_role("link", name="Start").click()
         page.wait_for_url(f"{url}/")
-        assert "2 of 20 questions" in page.inner_text("main")
+        expect(page.locator("main")).to_contain_text("2 of 20 questions")
         choose(1, 4)
         page.goto(f"{url}/guidelines")
         choose(2)
         page.get_by_role("link", name="Guidelines").click()
         page.wait_for_url("**/guidelines")
         choose(2, 3)
-        keys.press("1")  # changed
+        person.press("1")  # changed
         page.close()
         person.page = person.window()
         person.page.goto(f"{url}/")
-        person.page.get_by_text("5 of 20 questions").wait_for()
-        person.close()
+        person.hears("5 of 20 questions")
     with answering(small) as study:
         assert len(study.book.answers("a1")) == 5
 
@@ -581,73 +584,52 @@ KEPT = "Object.keys(localStorage).filter((name) => name.startsWith('contextbias:
 
 
 def test_who_goes_leaves_nothing_in_the_browser(browser: Any, small: Path) -> None:
-    links = tokens(small, 2)
-    with served(small) as (_, url, _):
-        person = Person(browser, url, links["a1"], **DESKTOP)
-        person.agree()
-        page, keys = person.page, person.page.keyboard
-        page.goto(f"{url}/item/1")
-        person.ready()
+    with at_work(browser, small, item=1) as person:
+        page = person.page
         person.context.route("**/answers", lambda route: route.abort())
-        for key in ("2", "3", "Enter"):
-            keys.press(key)
-        page.get_by_text("1 answer is kept on this device").wait_for()
+        person.press("2", "3", "Enter")
+        person.keeps(1)
         assert len(page.evaluate(KEPT)) == 1
         # What waits is sent first, or nobody is signed out.
         other = person.window()
-        other.goto(url)
+        other.goto(person.url)
         other.get_by_role("button", name="Sign out").click()
         other.get_by_text("1 answer is kept on this device").wait_for()
         assert urlsplit(other.url).path == "/"
-        other.get_by_text("Remove me and all my answers").click()
-        other.get_by_label("Yes, delete everything").check()
-        other.get_by_role("button", name="Remove me").click()
-        other.get_by_role("heading", name="Removed").wait_for()
+        person.remove(other)
         page.get_by_role("heading", name="Not possible").wait_for()  # the other window has gone
         assert other.evaluate(KEPT) == page.evaluate(KEPT) == []
-        person.context.unroute("**/answers")
-        # Another device of somebody who was removed on this one.
-        become(person, url, links["a2"])
-        away = Person(browser, url, links["a2"], **PHONE)
-        away.page.goto(f"{url}/item/1")
-        away.ready()
-        page.goto(url)
-        page.get_by_text("Remove me and all my answers").click()
-        page.get_by_label("Yes, delete everything").check()
-        page.get_by_role("button", name="Remove me").click()
-        page.get_by_role("heading", name="Removed").wait_for()
-        for key in ("2", "3", "Enter"):
-            away.page.keyboard.press(key)
-        away.page.get_by_text("Your link does not work any more").wait_for()
+
+
+def test_another_device_of_who_has_gone_offers_to_delete(browser: Any, small: Path) -> None:
+    with at_work(browser, small) as person:
+        away = Person(browser, person.url, person.token, **PHONE)
+        away.open(1)
+        person.remove(person.page)
+        away.press("2", "3", "Enter")
+        away.hears("Your link does not work any more")
         assert len(away.page.evaluate(KEPT)) == 1
         away.page.get_by_role("button", name="Delete what is kept").tap()
         away.page.get_by_role("heading", name="Not possible").wait_for()
         assert away.page.evaluate(KEPT) == []
         away.close()
-        person.close()
 
 
 def test_signing_out_sends_what_waits(browser: Any, small: Path) -> None:
-    link = tokens(small, 1)["a1"]
-    with served(small) as (_, url, _):
-        person = Person(browser, url, link, **DESKTOP)
-        person.agree()
-        page, keys = person.page, person.page.keyboard
-        page.goto(f"{url}/item/1")
-        person.ready()
-        page.route("**/answers", lambda route: route.abort())
-        for key in ("2", "3", "Enter"):
-            keys.press(key)
-        page.get_by_text("1 answer is kept on this device").wait_for()
-        page.close()
+    with at_work(browser, small, item=1) as person:
+        person.context.route("**/answers", lambda route: route.abort())
+        person.press("2", "3", "Enter")
+        person.keeps(1)
+        person.page.close()
         person.page = page = person.window()
-        page.goto(url)
+        page.goto(person.url)
+        person.keeps(1)
+        person.context.unroute("**/answers")
         page.get_by_role("button", name="Sign out").click()
         page.get_by_role("heading", name="Signed out").wait_for()
         assert page.evaluate(KEPT) == []
-        page.goto(f"{url}/item/1")
-        assert "Open your personal link first" in page.inner_text("main")
-        person.close()
+        page.goto(f"{person.url}/item/1")
+        expect(page.locator("main")).to_contain_text("Open your personal link first")
     with answering(small) as study:
         assert [row.labels for row in study.book.audit_trail()] == [("tense",)]
 
@@ -675,13 +657,10 @@ def test_pictures_question_and_slider_are_on_one_screen(browser: Any, small: Pat
             person = Person(browser, url, link, **screen)
             if person.page.get_by_label("I take part").count():
                 person.agree()
-            page, keys = person.page, person.page.keyboard
-            page.goto(f"{url}/item/1")
-            person.ready()
-            page.wait_for_load_state("networkidle")
-            while page.locator("#number").inner_text() != "4":  # the colors: the most answers
-                keys.press("Escape")
-                keys.press("s")
+            page = person.page
+            person.open(1)
+            person.pictures()
+            person.to_question(4)  # the colors: the most answers
             for last in (False, True):
                 if last:
                     page.locator(".choice:not(.reason)").last.click()
@@ -700,7 +679,8 @@ def test_pictures_question_and_slider_are_on_one_screen(browser: Any, small: Pat
             person.close()
 
 
-VIEWS = ("consent", "guidelines", "home", "set", "image", "feedback", "zoom", "help", "admin")
+VIEWS = ("consent", "guidelines", "home", "set", "image", "feedback", "open", "counted", "said",
+         "zoom", "help", "admin", "out", "left", "refused")  # fmt: skip
 
 
 @pytest.mark.slow
@@ -735,17 +715,30 @@ def _show(person: Person, view: str, image: int, admin: str) -> None:
     if view in where:
         page.goto(url + where[view])
     if view == "feedback":
-        page.goto(f"{url}/item/0")
-        person.ready()
-        page.keyboard.press("2")
-        page.keyboard.press("1")
-        page.keyboard.press("Enter")
+        person.open(0)
+        person.press("2", "1", "Enter")
         page.locator("#feedback").wait_for()
+    if view == "open":
+        person.press("Enter")
+        page.locator("#typed").wait_for()
+    if view in ("counted", "said"):
+        person.open(1)
+        person.press("2", *(["Enter"] if view == "said" else []))
+        page.locator("#count").wait_for()
     if view in ("zoom", "help"):
-        page.keyboard.press("Escape")
-        page.keyboard.press("z" if view == "zoom" else "?")
+        person.press("Escape", "z" if view == "zoom" else "?")
         page.locator(f"#{view}").wait_for()
     if view == "admin":
         page.goto(admin)
         for summary in page.locator("summary").all():
             summary.click()
+    if view == "out":
+        page.goto(url)
+        page.get_by_role("button", name="Sign out").click()
+        page.get_by_role("heading", name="Signed out").wait_for()
+    if view == "left":
+        page.goto(f"{url}/a/{person.token}")
+        person.remove(page)
+    if view == "refused":
+        page.goto(url)
+        page.get_by_role("heading", name="Not possible").wait_for()

@@ -29,6 +29,8 @@ def test_every_question_has_every_label_once_and_keys_of_its_own(name: str, kind
     assert "unknown" in {c.value for c in one.choices if c.is_reason}
     assert one.hint
     assert one.text.endswith(("?", "."))
+    assert "colour" not in one.text + one.hint  # one spelling on all pages
+    assert len({c.text for c in one.choices}) == len(one.choices)
     assert "this person" not in one.text  # of several people the main one is meant
     assert bool(one.suggestions) == one.is_open
     assert one.several == (DIMENSIONS[name].kind == "many" and kind == IMAGE)

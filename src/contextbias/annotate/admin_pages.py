@@ -23,7 +23,6 @@ from contextbias.annotate.invitation import (
     revoke,
     token_hash,
 )
-from contextbias.annotate.questions import words
 from contextbias.errors import InputError
 
 _YEAR = 365 * 24 * 3600
@@ -109,7 +108,7 @@ class AdminPages:
                 if form.get("sure") != name:
                     raise InputError("the name was not repeated", "nothing was removed")
                 number_removed = self.answering.remove(name)
-                said = f"Removed, with {number_removed} answer{'s'[: number_removed != 1]}."
+                said = f"Removed, with {_counted(number_removed, 'answer')}."
             else:
                 raise InputError(f"{what!r} is nothing to do", "use the buttons")
         except InputError as error:
@@ -143,6 +142,11 @@ class AdminPages:
         self, template: str, name: str | None, *, status: int = 200, **values: Any
     ) -> HTMLResponse:
         text = self._pages.get_template(template).render(
-            annotator=name, contact=self.answering.section.contact, words=words, **values
+            annotator=name, contact=self.answering.section.contact, counted=_counted, **values
         )
         return HTMLResponse(text, status)
+
+
+def _counted(number: int, word: str) -> str:
+    """``1 minute``, ``2,000 answers``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -137,7 +137,7 @@ def words(label: str) -> str:
 def _text(dim: Dimension, kind: str) -> str:
     if kind == SET:
         return str(_table()["sets"][dim.name])
-    text = dim.question.split(" (")[0]
+    text = dim.question.split(" (")[0].replace("colour", "color")  # one spelling on all pages
     if dim.per_person:
         text = text.replace("this depicted person", "the main person")
         text = text.replace("this person's", "the main person's")
@@ -146,7 +146,7 @@ def _text(dim: Dimension, kind: str) -> str:
 
 
 def _labels(dim: Dimension) -> tuple[Choice, ...]:
-    texts = {EMPTY: "none"}
+    texts = _table()["texts"]
     return tuple(
         Choice(label, texts.get(label, words(label)), key, False)
         for label, key in zip(dim.vocabulary, _KEYS, strict=False)

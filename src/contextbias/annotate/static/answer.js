@@ -6,6 +6,7 @@
   const at = (id) => document.getElementById(id);
   const isSet = data.kind === "set";
   const isNarrow = matchMedia("(max-width: 62rem)");
+  const isTouch = matchMedia("(pointer: coarse)").matches;
   const NOTE = `contextbias-note:${data.study}:${data.annotator}`;
   const KEYS_OFF = "contextbias-keys-off";
 
@@ -89,8 +90,7 @@
     showFeedback(before?.feedback);
     if (focus) {
       // On a touch screen a focused field opens the keyboard over the pictures.
-      const touch = matchMedia("(pointer: coarse)").matches;
-      (asked.is_open && !before && !touch ? at("phrase") : at("question")).focus({ preventScroll: true });
+      (asked.is_open && !before && !isTouch ? at("phrase") : at("question")).focus({ preventScroll: true });
     }
     // The question is read first, right below the pictures where these stay on top.
     at("form").scrollTop = 0;
@@ -115,9 +115,8 @@
   function showTyped(asked) {
     at("phrase").value = asked.several ? "" : (chosen[0] ?? "");
     at("add").hidden = !asked.several;
-    at("typed-help").textContent = asked.several
-      ? "Enter adds what you have typed; Enter in the empty field stores."
-      : "What most of them show. Esc leaves the field.";
+    const keys = asked.several ? "Enter adds what you have typed; Enter in the empty field stores." : "Esc leaves the field.";
+    at("typed-help").textContent = [asked.several ? "" : "What most of them show.", isTouch ? "" : keys].join(" ").trim();
     at("words").replaceChildren(...asked.suggestions.map((word) => element("option", { value: word })));
   }
 
@@ -253,7 +252,10 @@
   function heard(answer, status, body) {
     const isHere = answer.position === data.position;
     if (status === 422) {
-      if (isHere) delete answers[answer.dimension];
+      if (isHere && answers[answer.dimension]?.key === answer.key) {
+        delete answers[answer.dimension];
+        if (answer.based_on === 0) at("progress").value -= 1;
+      }
       note(`The server did not take an answer: ${body.error}`);
       return;
     }

@@ -9,11 +9,15 @@
     status.classList.toggle("waiting", Boolean(isWaiting));
   }, () => {});
   const form = document.getElementById("out");
+  let isLeaving = false;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (waiting.all().length === 0 || await waiting.flush()) form.submit();
+    isLeaving = true;
+    isLeaving = waiting.all().length === 0 || await waiting.flush();
+    if (isLeaving) form.submit();
   });
   if (waiting.all().length > 0) {
-    waiting.flush().then((isEmpty) => { if (isEmpty) location.reload(); }); // the numbers are old
+    // The numbers on the page are old then.
+    waiting.flush().then((isEmpty) => { if (isEmpty && !isLeaving) location.reload(); });
   }
 })();
