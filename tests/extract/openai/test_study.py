@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests import rows
 from tests.extract.openai.truthful import TruthfulModel
 from tests.provider import FakeProvider, Question
 from tests.provider.faults import Fault
@@ -23,8 +24,13 @@ from tests.provider.faults import Fault
 from contextbias import pipeline
 from contextbias.errors import InputError
 from contextbias.extract.vision.kept import opened
+from contextbias.extract.work import reading_id
 from contextbias.files import StudyFiles
 from contextbias.pipeline import Options
+from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.workload import workload
+from contextbias.progress import Silent
+from contextbias.providers import Usage, sum_usage
 from contextbias.schema import COHORTS, DIMENSIONS
 from contextbias.store import Study
 
@@ -339,3 +345,86 @@ def test_what_is_under_way_is_kept_when_one_reading_cannot_be(
     assert len(readings(root)) == IMAGES
     assert asked_twice(provider) == []
     assert len(provider.billed()) == IMAGES + 1
+
+
+class Told(Silent):
+    """A progress that remembers the live line."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def note(self, words: str) -> None:
+        self.words.append(words)
+
+
+def charged(provider: FakeProvider) -> float:
+    """By hand, from the server's own log, at 1,000, 100 and 5,000 USD a million tokens."""
+    total = 0.0
+    for entry in provider.billed():
+        used = entry.usage or {}
+        cached = used.get("cached", 0)
+        total += (used["input"] - cached) * 0.001 + cached * 0.0001 + used["output"] * 0.005
+    return total
+
+
+def test_money_that_is_shown_stored_and_projected_is_what_the_server_charged(
+    study: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cached tokens, second turns, answers that are none, and failures that cost nothing."""
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    kinds = ["", "off_schema", "429", "500", "refuse", "", "truncate", "empty"]
+
+    def plan(number: int, question: Question) -> Fault | None:
+        return Fault(kinds[number % 8], after=0.0) if question.pictures() else None
+
+    model = TruthfulModel(tmp_path / "s/images", 128)
+    with FakeProvider(answer=model, plan=plan, cached=0.5).running() as provider:
+        root = study(provider)
+        prices = "price_input = 1000.0, price_cached = 100.0, price_output = 5000.0"
+        text = (root / "study.toml").read_text()
+        (root / "study.toml").write_text(
+            text.replace("size = 128, conc", f"{prices}, size = 128, conc")
+        )
+        told = Told()
+        with Study.open(root, writing=True) as opened_study:
+            pipeline.run(opened_study, ("extract",), Options(limit=20, progress=told))
+        assert f"{charged(provider):.2f} USD spent" in told.words[-1]
+        assert any(len(row.raw["turns"]) == 2 for row in readings(root))
+        assert provider.total("cached") > 0
+
+        with Study.open(root) as opened_study:
+            sections = workload(Wanted(opened_study))["sections"]
+        (expected,) = [each for each in sections if each["name"] == "seer"]
+        assert "from 20 finished readings" in expected["basis"]
+        assert expected["money"] == pytest.approx(charged(provider) / 20 * (IMAGES - 20))
+
+        with Study.open(root, writing=True) as opened_study:
+            pipeline.run(opened_study, ("extract",), Options(progress=told))
+            usage, batches = sum_usage(opened_study.usage("readings", "seer"))
+        assert f"{charged(provider):.2f} USD spent" in told.words[-1]
+        assert batches == Usage()
+        by_kind = {name: provider.total(name) for name in ("input", "cached", "output")}
+        assert {name: getattr(usage, name) for name in by_kind} == by_kind
+
+
+def test_a_plan_is_not_made_from_errors(study: Callable[..., Path], tmp_path: Path) -> None:
+    """They cost nothing and are asked for again: as readings they would lower the projection."""
+    root = study(FakeProvider())
+    with Study.open(root, writing=True) as opened_study:
+        wanted = Wanted(opened_study)
+        guessed = _money(wanted)
+        for image_row in wanted.images():
+            fingerprint = wanted.reader_rows["seer"].fingerprint
+            key = reading_id("seer", fingerprint, image_row.image_id, image_row.sha256 or "")
+            failed = rows.reading(
+                reading_id=key, image_id=image_row.image_id, reader="seer", status="error",
+                record=None, raw={"usage": {}},
+            )  # fmt: skip
+            opened_study.append_readings([failed])
+    with Study.open(root) as opened_study:
+        assert _money(Wanted(opened_study)) == guessed > 0
+
+
+def _money(wanted: Wanted) -> float:
+    (found,) = [each for each in workload(wanted)["sections"] if each["name"] == "seer"]
+    return float(found["money"])
