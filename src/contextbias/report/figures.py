@@ -182,7 +182,7 @@ def _value(field: str, title: str, domain: tuple[float, float]) -> Spec:
         "field": field,
         "type": "quantitative",
         "scale": {"domain": list(domain), "nice": False},
-        "axis": {"title": title, "tickCount": 5, "grid": True},
+        "axis": {"title": title, "tickCount": 4, "grid": True},
     }
 
 

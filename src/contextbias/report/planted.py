@@ -12,6 +12,7 @@ from markupsafe import Markup
 from contextbias.report import formats
 from contextbias.report.inputs import ALL, PLANTED
 from contextbias.report.select import (
+    CELL_KEYS,
     CONTRASTS,
     Index,
     Number,
@@ -24,8 +25,6 @@ from contextbias.schema import COHORTS
 
 FEWEST_IMAGES = 20
 """Cells with fewer images read are too noisy to draw."""
-
-_PREVALENCE_KEYS = ("generator", "role", "dimension", "label", "condition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +102,19 @@ def scatter_points(estimates: pl.DataFrame, reader: str, generator: str) -> list
     Cells with fewer than `FEWEST_IMAGES` images are left out, and points that fall on one another
     at two decimals are drawn once.
     """
-    keys = _PREVALENCE_KEYS
-    planted = index(of_reader(estimates, PLANTED), "prevalence", keys)
-    read = index(of_reader(estimates, reader), "prevalence", keys)
+    # A large study has millions of rows: the few that are drawn are taken out first.
+    wanted = estimates.filter(
+        pl.col("estimand") == "prevalence",
+        pl.col("generator") == generator,
+        pl.col("condition") == ALL,
+        pl.col("point").is_not_null(),
+    )
+    planted = index(of_reader(wanted, PLANTED), "prevalence", CELL_KEYS)
+    enough = of_reader(wanted, reader).filter(pl.col("n") >= FEWEST_IMAGES)
     places: dict[tuple[float, float, str], None] = {}
-    for key, number in read.items():
+    for key, number in index(enough, "prevalence", CELL_KEYS).items():
         truth = planted.get(key)
-        if key[0] != generator or key[4] != ALL or truth is None:
-            continue
-        if (number.n or 0) < FEWEST_IMAGES:
-            continue
-        if number.point is not None and truth.point is not None:
+        if truth is not None and truth.point is not None and number.point is not None:
             places[round(truth.point, 2), round(number.point, 2), cohort_of(key[2])] = None
     return [{"x": x, "y": y, "cohort": cohort} for x, y, cohort in sorted(places)]
 
