@@ -110,6 +110,20 @@ def test_6_unknown_is_of_one_person_only() -> None:
     assert facts_of(record(items=["unknown", "hat"]), "items") == [(None, "hat", None)]
 
 
+@pytest.mark.parametrize(
+    ("answers", "facts"),
+    [
+        (["not visible"], [(None, None, "unknown")]),
+        (["N/A", "unclear"], [(None, None, "unknown")]),
+        (["nothing"], [(None, None, EMPTY_LIST)]),
+        (["not applicable", "hammer"], [(None, "hammer", None)]),
+        (["no items", "not visible"], [(None, None, EMPTY_LIST)]),
+    ],
+)
+def test_6_and_8_in_other_words(answers: list[str], facts: Facts) -> None:
+    assert facts_of(record(items=answers), "items") == facts
+
+
 def test_7_weather_indoors_is_not_applicable() -> None:
     assert facts_of(record(weather="not_applicable"), "weather") == [(None, None, "not_applicable")]
 

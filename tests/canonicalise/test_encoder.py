@@ -76,6 +76,23 @@ def test_vectors_of_like_terms_are_near() -> None:
     assert coat @ guitar < 0.4
 
 
+@pytest.mark.weights
+def test_what_it_cannot_read_has_no_vector() -> None:
+    unread = [
+        "👷",
+        "安全帽",
+        "听诊器",
+        "ผ้ากันเปื้อน",
+        "قبعة صلبة",
+        "молоток",
+        "x" * 101,
+        "帽子 helmet",
+    ]
+    vectors = MiniLM().encode([*unread, "Schürze", "café", "3", "size 4 hat"])
+    assert not vectors[: len(unread)].any()
+    assert np.allclose(np.linalg.norm(vectors[len(unread) :], axis=1), 1, atol=1e-6)
+
+
 def test_without_weights_it_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(MissingPart, match="models fetch") as raised:
         MiniLM(tmp_path)

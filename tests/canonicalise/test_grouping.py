@@ -119,16 +119,59 @@ def test_overrides_decide(
 
 
 def test_rules_say_why() -> None:
-    counts = {"apron": 5, "aprons": 1, "kitchen apron": 1, "naorp": 1, "smock": 2, "pinafore": 1}
+    counts = {"apron": 5, "aprons": 1, "kitchen apron": 1, "naorp": 1, "smock": 2, "pinafore": 1,
+              "not visible": 9}  # fmt: skip
     mapping = grouped(
         {"items": counts}, CLUSTER, threshold=0.2, overrides={"items": {"pinafore": "smock"}}
     )
     aprons = dict.fromkeys(["apron", "aprons", "kitchen apron", "naorp"], "apron")
-    assert mapping.labels["items"] == aprons | {"smock": "smock", "pinafore": "smock"}
+    others = {"smock": "smock", "pinafore": "smock", "not visible": "unknown"}
+    assert mapping.labels["items"] == aprons | others
     assert mapping.rules["items"] == {
         "aprons": "form", "kitchen apron": "table", "naorp": "cluster", "pinafore": "override",
+        "not visible": "missing",
     }  # fmt: skip
     assert set(mapping.rules["items"].values()) == set(RULES) - {"model"}
+
+
+@pytest.mark.parametrize("method", [TABLE, CLUSTER])
+def test_a_word_for_no_answer_is_no_label(method: str) -> None:
+    counts = {"n a": 4, "nothing": 2, "not visible": 3, "invisible ink": 1, "mug": 1}
+    labels = grouped({"items": counts}, method, threshold=0.01).labels["items"]
+    assert labels == {
+        "n a": "unknown", "nothing": "none", "not visible": "unknown",
+        "invisible ink": "invisible ink", "mug": "mug",
+    }  # fmt: skip
+
+
+def test_overrides_can_make_a_label_of_a_word_for_no_answer() -> None:
+    own = {"items": {"nothing": "nothing", "hidden": "not visible"}}
+    counts = {"nothing": 1, "hidden": 2, "not visible": 1, "obscured": 1}
+    assert grouped({"items": counts}, overrides=own).labels["items"] == {
+        "nothing": "nothing", "hidden": "not visible", "not visible": "not visible",
+        "obscured": "unknown",
+    }  # fmt: skip
+
+
+class Reads:
+    """An encoder to which everything that it reads is one thing, and that reads no Chinese."""
+
+    name = "reads"
+
+    def encode(self, terms: Sequence[str]) -> Vectors:
+        vectors = np.array([[1.0 if term.isascii() else 0.0, 0.0] for term in terms], np.float32)
+        return vectors.reshape(len(terms), 2)
+
+
+@pytest.mark.parametrize("threshold", [0.38, 1.0])
+def test_what_the_encoder_cannot_read_is_like_nothing(threshold: float) -> None:
+    counts = {"mug": 3, "tie": 1, "安全帽": 5, "听诊器": 5, "zebra": 1, "hammer": 1}
+    own = {"items": {"zzz": "zebra", "hhh": "hammer"}}
+    how = Grouping(method=CLUSTER, encoder="reads", threshold=threshold, overrides=own)
+    labels = group_labels({"items": counts}, how, Reads).labels["items"]
+    assert (labels["安全帽"], labels["听诊器"]) == ("安全帽", "听诊器")
+    # All that it reads is one thing, but for two labels by hand, which one group cannot hold.
+    assert {labels[term] for term in ("mug", "tie", "zebra", "hammer")} == {"zebra", "hammer"}
 
 
 def test_the_name_is_the_most_frequent_term() -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.llm.fake import FakeModel, Said
 
-from contextbias.canonicalise import TABLE, Grouping, LabelMapping
+from contextbias.canonicalise import CLUSTER, TABLE, Grouping, LabelMapping
+from contextbias.canonicalise.encoder import Vectors
 from contextbias.canonicalise.llm import model_labels, offline_labels, open_questions
-from contextbias.canonicalise.llm_question import SCHEMA, faults_of, question_of
+from contextbias.canonicalise.llm_join import Decided, joined_labels
+from contextbias.canonicalise.llm_question import SCHEMA, Part, faults_of, question_of
 from contextbias.canonicalise.mapping import OPEN
 from contextbias.errors import Incomplete
 from contextbias.llm import Answer, Journal, Question, Settler
@@ -240,6 +245,93 @@ def test_faults_of_an_answer(value: Any, fault: str) -> None:
 def test_case_and_punctuation_are_no_fault() -> None:
     asked = question_of(G, ["t shirt", "tee"], {"t shirt": 1, "tee": 1}, ["top"])
     assert faults_of(asked, said((["T-Shirt", "tee"], ["Top"]))) == []
+
+
+def by_the_rules(groups: list[Decided], counts: Mapping[str, int]) -> set[frozenset[str]]:
+    """The labels' terms, by the words of llm_join's docstring: every pair is looked at."""
+    parts = [
+        (number, part) for number, g in enumerate(groups)
+        for part in g.parts or (Part(g.name, g.terms, frozenset()),)
+    ]  # fmt: skip
+    total = [sum(counts[term] for term in part.terms) for _, part in parts]
+
+    def says(i: int, j: int) -> bool:
+        return bool(parts[i][1].same_as & set(parts[j][1].terms))
+
+    def denies(i: int, j: int) -> bool:
+        group = groups[parts[i][0]]
+        shown = group.parts is not None and bool(group.shown & set(parts[j][1].terms))
+        return shown and not says(i, j)
+
+    def told_apart(i: int, j: int) -> bool:
+        return parts[i][0] == parts[j][0] or denies(i, j) or denies(j, i)
+
+    pairs = [(i, j) for i, j in combinations(range(len(parts)), 2) if says(i, j) or says(j, i)]
+    found = [{i} for i in range(len(parts))]
+    for i, j in sorted(
+        pairs, key=lambda p: (-(total[p[0]] + total[p[1]]), parts[p[0]][1].terms,
+                              parts[p[1]][1].terms)
+    ):  # fmt: skip
+        one, two = (next(each for each in found if k in each) for k in (i, j))
+        if one is not two and not any(told_apart(a, b) for a in one for b in two):
+            found.remove(two)
+            one |= two
+    return {frozenset(t for i in each for t in parts[i][1].terms) for each in found}
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=80)
+def test_merges_are_those_of_the_rules(seed: int) -> None:
+    luck = Random(seed)
+    words = [f"{a}{b}" for a in "bdfgk" for b in ("ax", "ex", "ix")]
+    sizes = [luck.randint(1, 3) for _ in range(luck.randint(2, 7))]
+    groups, start = [], 0
+    for size in sizes:
+        terms = tuple(sorted(words[start : start + size]))
+        start += size
+        groups.append(Decided(terms, terms[0]) if terms else None)
+    known = sorted((g for g in groups if g is not None), key=lambda g: g.terms)
+    decided = []
+    for group in known:
+        shown = frozenset(g.name for g in known if g is not group and luck.random() < 0.7)
+        cut = luck.randint(0, len(group.terms) - 1)
+        parts = tuple(
+            Part(some[0], some, frozenset(n for n in shown if luck.random() < 0.6))
+            for some in (group.terms[:cut], group.terms[cut:]) if some
+        )  # fmt: skip
+        answered = replace(group, shown=shown, parts=parts)
+        decided.append(answered if luck.random() < 0.9 else group)
+    counts = {word: luck.randint(1, 9) for word in words}
+    labels = joined_labels(G, decided, counts, frozenset())
+    by_label: dict[str, set[str]] = {}
+    for term, label in labels.items():
+        by_label.setdefault(label, set()).add(term)
+    assert {frozenset(terms) for terms in by_label.values()} == by_the_rules(decided, counts)
+
+
+class Reads:
+    """An encoder to which terms are alike by their first letter, and that reads ASCII alone."""
+
+    name = "reads"
+
+    def encode(self, terms: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(terms), 128), np.float32)
+        for row, term in zip(vectors, terms, strict=True):
+            if term.isascii():
+                row[ord(term[0])] = 1
+        return vectors
+
+
+def test_what_the_encoder_cannot_read_is_shown_by_spelling() -> None:
+    terms = {"maa": 1, "mbb": 2, "安全帽": 5, "安全网": 1, "听诊器": 3}
+    model = FakeModel(keeps)
+    settler = Settler(Journal(None), model.settings(), model)
+    how = Grouping(method=CLUSTER, threshold=0.01, encoder="reads",
+                   overrides={G: {"x": "maa", "y": "mbb"}})  # fmt: skip
+    model_labels({G: terms}, how, settler, Reads)
+    shown = {q.about["terms"][0]: q.about["shown"] for q in model.asked}
+    assert shown["maa"] == ["mbb"]
+    assert shown["安全帽"] == ["安全网", "听诊器", "mbb", "maa"]
 
 
 WORDS = ["hard hat", "hard hats", "hat", "chef hat", "chef jacket", "jacket", "jackets", "tie",

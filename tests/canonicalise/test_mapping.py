@@ -34,6 +34,15 @@ def test_pass_through_merges_spellings_only() -> None:
     assert mapping.canonical("items", "Never Seen") == "never seen"
 
 
+def test_a_word_for_no_answer_is_no_label() -> None:
+    mapping = pass_through([items("Not visible", "Nothing", "mug")])
+    assert mapping.labels["items"] == {"Not visible": "unknown", "Nothing": "none", "mug": "mug"}
+    assert mapping.rules["items"] == {"Not visible": "missing", "Nothing": "missing"}
+    assert mapping.canonical("items", "N/A") == "unknown"
+    by_hand = LabelMapping({"items": {"nothing": "nothing"}})
+    assert by_hand.canonical("items", "Nothing") == "nothing"
+
+
 def test_closed_vocabularies_pass_untouched() -> None:
     assert pass_through([]).canonical("age_range", "young_adult") == "young_adult"
 

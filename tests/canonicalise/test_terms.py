@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from contextbias.canonicalise.terms import (
     form,
     kept_apart,
+    no_answer,
     starting_groups,
     synonym_set,
     terms,
@@ -31,7 +32,10 @@ def key(name: str) -> str:
         ("glove", "gloves"), ("a pair", "pair"), ("tool box", "toolbox"), ("watches", "watch"),
         ("grey hat", "gray hats"), ("knives", "knife"), ("bow tie", "bowties"),
         ("tv", "television"), ("holding a clipboard", "holding clipboard"),
-        ("berries", "berry"), ("shoe", "shoes"),
+        ("berries", "berry"), ("shoe", "shoes"), ("size", "sizes"), ("pick axe", "pickaxes"),
+        ("mustache", "moustaches"), ("canoe", "canoes"), ("brownie", "brownies"),
+        ("fibre cable", "fiber cables"), ("hand sanitiser", "hand sanitizers"),
+        ("king size bed", "kingsize beds"), ("fuse", "fuses"), ("house", "houses"),
     ],
 )  # fmt: skip
 def test_one_form(one: str, two: str) -> None:
@@ -45,6 +49,17 @@ def test_one_form(one: str, two: str) -> None:
 )  # fmt: skip
 def test_two_forms(one: str, two: str) -> None:
     assert form(one, "items") != form(two, "items")
+
+
+def test_words_for_no_answer() -> None:
+    assert no_answer(normalise("N/A")) == no_answer(normalise("Not visible.")) == "unknown"
+    assert no_answer(normalise("No visible items")) == "none"
+    assert no_answer("invisible cloak") is no_answer("no entry sign") is no_answer("") is None
+    for label, texts in TABLE["missing"].items():
+        assert label in ("unknown", "none")
+        assert all(text == normalise(text) for text in texts)
+    assert not set(terms().missing) & {name for sets in TABLE["same"].values() for s in sets
+                                       for name in s}  # fmt: skip
 
 
 def test_colours_make_no_garment() -> None:

@@ -9,11 +9,13 @@ The policy, per image and reader, the first line that applies:
 3. The reading failed: its status (``refused``, ``truncated``, ``invalid`` …) for all dimensions.
 4. The reader has not declared the dimension: ``not_readable``, one row an image.
 5. A question about people, and nobody is visible: ``no_person``, one row an image.
-6. ``unknown`` (or a list of nothing but ``unknown`` and blank words): ``unknown``, for that person.
+6. ``unknown`` (or a list of nothing but ``unknown``, blank words, and words that say the same, such
+   as "not visible"): ``unknown``, for that person.
 7. ``not_applicable`` (weather indoors): ``not_applicable``. So is what the reader left ``unknown``
    of hair that it says is not there (``facial_hair_color`` where ``facial_hair_present`` is "no"):
    it saw enough, and the question does not arise. This comes before 6.
-8. An empty list, or ``none`` in an open vocabulary: ``empty``, which counts as read.
+8. An empty list, or ``none`` in an open vocabulary, also in other words ("nothing"): ``empty``,
+   which counts as read.
 9. Otherwise one row a canonical label; a label that two surface forms of one person share is one
    row. Of a kind whose presence is denied (``eyewear_present`` "no") the label is ``none``, also
    where the reader left the kind ``unknown``.

@@ -50,6 +50,15 @@ class Constraints:
         """No constraint on `number` terms."""
         return cls(np.full((number, 0), -1, np.int16), np.empty((0, 2), np.int64))
 
+    def of(self, some: IntArray) -> Constraints:
+        """The constraints on some of the terms, by their new numbers.
+
+        Args:
+            some: (m,) numbers of the terms that are left, rising.
+        """
+        kept = self.pairs[np.isin(self.pairs, some).all(axis=1)]
+        return Constraints(self.classes[some], np.searchsorted(some, kept))
+
 
 def average_link(
     vectors: NDArray[np.floating],

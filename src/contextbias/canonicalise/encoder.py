@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contextbias.canonicalise.wordpiece import WordPiece
-from contextbias.errors import MissingPart
+from contextbias.errors import MissingPart, pip_install
 from contextbias.ids import content_hash
 from contextbias.weights import require, select
 
@@ -24,6 +25,7 @@ WEIGHTS = ("minilm", "minilm-vocabulary")
 DIMENSIONS = 384
 """Length of a vector."""
 
+_READS = "latin"  # raised when terms get a vector that had none, or the other way about
 _BATCH = 64
 _ERRORS_ONLY = 3
 
@@ -35,7 +37,10 @@ class Encoder(Protocol):
     """What it is called in a mapping: has to change when its vectors do."""
 
     def encode(self, terms: Sequence[str]) -> Vectors:
-        """Unit vectors of `terms`, in their order; a term's vector depends on the term alone."""
+        """Unit vectors of `terms`, in their order; a term's vector depends on the term alone.
+
+        Of a term that it cannot read the vector is zero.
+        """
         ...
 
 
@@ -61,6 +66,10 @@ class MiniLM:
     def encode(self, terms: Sequence[str], say: Callable[[int], None] | None = None) -> Vectors:
         """Unit vectors: the mean over the tokens, of length one.
 
+        The model knows English. What is written in another script, or has a word that its
+        vocabulary lacks (an emoji, a word of over 100 letters), would be near to whatever else it
+        cannot read; its vector is zero.
+
         Texts of the same number of tokens run together, so that nothing is padded: the vector of a
         term is the same to the last bit in whichever company it is encoded.
 
@@ -72,7 +81,8 @@ class MiniLM:
         by_length: dict[int, list[int]] = defaultdict(list)
         numbers = [self._pieces.encode(term) for term in terms]
         for place, pieces in enumerate(numbers):
-            by_length[len(pieces)].append(place)
+            if self._pieces.unknown not in pieces and _is_latin(terms[place]):
+                by_length[len(pieces)].append(place)
         done = 0
         for length in sorted(by_length):
             places = by_length[length]
@@ -87,8 +97,17 @@ class MiniLM:
 
 
 def encoder_name() -> str:
-    """Name of the packaged encoder: a hash over its files, known without having them."""
-    return "minilm-int8-" + content_hash([weight.sha256 for weight in select(WEIGHTS)], length=12)
+    """Name of the packaged encoder: a hash over its files and over what it is taken to read.
+
+    Known without having the files.
+    """
+    files = [weight.sha256 for weight in select(WEIGHTS)]
+    return "minilm-int8-" + content_hash([_READS, files], length=12)
+
+
+def _is_latin(term: str) -> bool:
+    letters = (letter for letter in term if letter.isalpha())
+    return all(unicodedata.name(letter, "").startswith("LATIN ") for letter in letters)
 
 
 def _unit(states: NDArray[np.float32]) -> Vectors:
@@ -102,7 +121,7 @@ def _session(path: Path) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
         import onnxruntime
     except ImportError:
         raise MissingPart(
-            "the sentence encoder needs onnxruntime", "pip install 'contextbias[encoder]'"
+            "the sentence encoder needs onnxruntime", pip_install("contextbias[encoder]")
         ) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

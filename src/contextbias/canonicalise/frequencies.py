@@ -114,4 +114,6 @@ def _canonical(
     if text == EMPTY:
         return None, EMPTY_LIST
     label = mapping.canonical(dimension.name, surface)
+    if label == EMPTY:
+        return None, EMPTY_LIST
     return (label, None) if label not in ("", UNKNOWN) else (None, UNKNOWN)

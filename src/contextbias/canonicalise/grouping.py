@@ -3,10 +3,12 @@
 All terms of a dimension are grouped at once, sorted, so that neither the order of readings nor
 which reader wrote a term makes a difference, and no term is dropped. In this order:
 
-1. A term in the study's overrides has the label that these give it, and takes no further part.
+1. A term in the study's overrides has the label that these give it, and takes no further part; nor
+   does a word for no answer, which is ``unknown`` or ``none``.
 2. Terms of one form, and synonyms of the packaged table, are one group (terms.py).
 3. With ``cluster``, groups are joined by average linkage of the encoder's vectors down to the
-   threshold, never those that the table keeps apart (cluster.py).
+   threshold, never those that the table keeps apart (cluster.py), nor terms that the encoder
+   cannot read.
 4. A group is named by its most frequent term, the alphabetically first of equals; or by the term
    that an override gives as a label. A group never holds two of these.
 """
@@ -24,7 +26,14 @@ import numpy as np
 from contextbias.canonicalise.cluster import Constraints, IntArray, average_link
 from contextbias.canonicalise.encoder import Encoder
 from contextbias.canonicalise.mapping import OPEN, LabelMapping, surfaces_of
-from contextbias.canonicalise.terms import form, kept_apart, starting_groups, synonym_set, terms
+from contextbias.canonicalise.terms import (
+    form,
+    kept_apart,
+    no_answer,
+    starting_groups,
+    synonym_set,
+    terms,
+)
 from contextbias.canonicalise.text import NORMALISATION, normalise
 from contextbias.errors import InputError, nearest
 from contextbias.ids import content_hash
@@ -56,6 +65,17 @@ class Grouping:
     """Labels by hand."""
     encoder: str | None = None
     """With `CLUSTER`, the name of the encoder."""
+
+    def beforehand(self, dimension: str, terms: Iterable[str]) -> dict[str, str]:
+        """Those of `terms` that take no part in grouping, with their labels."""
+        given = self.overrides.get(dimension, {})
+        by_hand = {*given, *given.values()}
+        found: dict[str, str] = {}
+        for term in terms:
+            label = given.get(term) if term in by_hand else no_answer(term)
+            if label is not None:
+                found[term] = label
+        return found
 
     def made(self, vocabulary: Vocabulary) -> dict[str, str | float | None]:
         """What a mapping says that it was made with; see `LabelMapping.made`."""
@@ -121,14 +141,14 @@ def group_labels(
     labels: dict[str, dict[str, str]] = {}
     for name in OPEN:
         counts = vocabulary.get(name, {})
-        given = grouping.overrides.get(name, {})
-        free = sorted(term for term in counts if term not in given)
+        fixed = frozenset(grouping.overrides.get(name, {}).values())
+        settled = grouping.beforehand(name, counts)
+        free = sorted(term for term in counts if term not in settled)
         if taken is not None:
             groups = _groups_of(free, taken.labels.get(name, {}))
         else:
-            groups = _groups(free, name, grouping, frozenset(given.values()), encoder)
-        labels[name] = _named(free, groups, counts, frozenset(given.values()))
-        labels[name].update({term: given[term] for term in counts if term in given})
+            groups = _groups(free, name, grouping, fixed, encoder)
+        labels[name] = _named(free, groups, counts, fixed) | settled
     return LabelMapping(
         labels, method=grouping.method, rules=_rules(labels, grouping.overrides), made=made
     )
@@ -215,7 +235,12 @@ def _groups(
         np.array(list(combinations(fixed, 2)), np.int64).reshape(-1, 2),
     )
     vectors = encoder().encode(names)
-    return average_link(vectors, grouping.threshold, start=start, constraints=rules)
+    read = np.flatnonzero(vectors.any(axis=1))
+    near = average_link(
+        vectors[read], grouping.threshold, start=start[read], constraints=rules.of(read)
+    )
+    start[read] = read[near]
+    return start
 
 
 def _groups_of(names: Sequence[str], labels: Mapping[str, str]) -> IntArray:
@@ -254,6 +279,8 @@ def _rules(labels: Mapping[str, Mapping[str, str]], given: Overrides) -> dict[st
 def _rule(dimension: str, term: str, label: str, is_given: bool) -> str:
     if is_given:
         return "override"
+    if no_answer(term) == label:
+        return "missing"
     if form(term, dimension) == form(label, dimension):
         return "form"
     number = synonym_set(term, dimension)

@@ -90,11 +90,11 @@ def model_labels(
     settled = _settled(questions, settler, progress or Silent())
     labels: dict[str, dict[str, str]] = {}
     for name in OPEN:
-        given = grouping.overrides.get(name, {})
+        fixed = frozenset(grouping.overrides.get(name, {}).values())
         counts = vocabulary.get(name, {})
         decided = [_decided(g, settled.get(g)) for g in groups if g.dimension == name]
-        labels[name] = joined_labels(name, decided, counts, frozenset(given.values()))
-        labels[name].update({term: given[term] for term in counts if term in given})
+        labels[name] = joined_labels(name, decided, counts, fixed)
+        labels[name].update(grouping.beforehand(name, counts))
     return LabelMapping(
         labels,
         method=MODEL,
@@ -142,10 +142,11 @@ def _groups(
     vocabulary: Vocabulary, grouping: Grouping, offline: LabelMapping
 ) -> Iterator[_Offline]:
     for name in OPEN:
-        given = grouping.overrides.get(name, {})
+        counts = vocabulary.get(name, {})
+        settled = grouping.beforehand(name, counts)
         members: dict[str, list[str]] = {}
-        for term in sorted(vocabulary.get(name, {})):
-            if term not in given:
+        for term in sorted(counts):
+            if term not in settled:
                 members.setdefault(offline.labels[name][term], []).append(term)
         for label, terms in sorted(members.items(), key=lambda item: item[1]):
             yield _Offline(name, tuple(terms), label)

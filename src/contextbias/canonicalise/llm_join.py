@@ -155,7 +155,11 @@ def _pairs_within(groups: Iterable[Sequence[int]]) -> Iterator[tuple[int, int]]:
 
 
 class _Union:
-    """Groups that have been joined so far."""
+    """Groups that have been joined so far.
+
+    What a component is kept apart by is kept with it, so that a join costs what the smaller of two
+    components costs, however many groups a model takes for one.
+    """
 
     def __init__(
         self,
@@ -166,28 +170,35 @@ class _Union:
     ) -> None:
         self._of = list(range(len(members)))
         self._members = {number: [number] for number in range(len(members))}
-        self._classes = classes
+        # A component has one class a family at most: two would not have been joined.
+        self._classes = np.maximum(classes, NONE)
         self._fixed = [bool(group.terms & fixed) for group in members]
-        self._denied = denied
+        self._denied: list[set[int]] = [set() for _ in members]
+        for first, second in denied:
+            self._denied[first].add(second)
+            self._denied[second].add(first)
 
     def join(self, first: int, second: int) -> None:
         """Join the two groups' components, unless something forbids it."""
-        into, gone = sorted((self._of[first], self._of[second]))
+        into, gone = self._of[first], self._of[second]
         if into == gone or self._is_forbidden(into, gone):
             return
+        if len(self._members[into]) < len(self._members[gone]):
+            into, gone = gone, into
         for number in self._members[gone]:
             self._of[number] = into
         self._members[into] += self._members.pop(gone)
+        self._classes[into] = np.maximum(self._classes[into], self._classes[gone])
+        self._fixed[into] |= self._fixed[gone]
+        self._denied[into] |= self._denied[gone]
 
     def components(self) -> list[list[int]]:
         return list(self._members.values())
 
     def _is_forbidden(self, into: int, gone: int) -> bool:
-        some, others = self._members[into], self._members[gone]
-        if any(self._fixed[i] for i in some) and any(self._fixed[i] for i in others):
+        if self._fixed[into] and self._fixed[gone]:
             return True
-        return any(
-            are_apart(self._classes[i], self._classes[others]).any()
-            or any((min(i, j), max(i, j)) in self._denied for j in others)
-            for i in some
-        )
+        if are_apart(self._classes[into], self._classes[gone][None])[0]:
+            return True
+        one, other = sorted((into, gone), key=lambda number: len(self._members[number]))
+        return not self._denied[other].isdisjoint(self._members[one])

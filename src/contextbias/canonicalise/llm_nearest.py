@@ -1,8 +1,8 @@
 """Which other groups a language model is shown beside one: those that are most alike.
 
-With vectors of the encoder, the nearest means down to a likeness. Without, those that share most
-three-letter runs, then the most frequent: synonyms need not share a letter. What the packaged table
-keeps apart is not shown.
+With vectors of the encoder, the nearest means down to a likeness. Without, and of terms that the
+encoder cannot read, those that share most three-letter runs, then the most frequent: synonyms need
+not share a letter. What the packaged table keeps apart is not shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RUN = 3
 _BLOCK = 256
 
 Likeness = NDArray[np.float64]
-"""(groups,): how alike one group is to every group."""
+"""(groups,): how alike one group is to every group; below 0 for what is not to be shown."""
 
 
 def shown_beside(
@@ -50,13 +50,10 @@ def shown_beside(
     classes = classes_of(dimension, groups)
     alphabet = np.argsort(np.argsort(np.array(names, dtype=np.str_)))
     counts = np.asarray(totals)
-    if encoder is None:
-        rows, lowest = _by_spelling(names, asked), 0.0
-    else:
-        rows, lowest = _by_vectors(encoder(), groups, asked), _LOWEST_COSINE
+    rows = _by_spelling(names, asked) if encoder is None else _rows(encoder(), groups, names, asked)
     found = []
     for place, row in zip(asked, rows, strict=True):
-        fits = (row >= lowest) & ~are_apart(classes[place], classes)
+        fits = (row >= 0) & ~are_apart(classes[place], classes)
         fits[place] = False
         others = np.flatnonzero(fits)
         order = np.lexsort((alphabet[others], -counts[others], -row[others].round(6)))
@@ -64,16 +61,21 @@ def shown_beside(
     return found
 
 
-def _by_vectors(
-    encoder: Encoder, groups: Sequence[Sequence[str]], asked: Sequence[int]
+def _rows(
+    encoder: Encoder, groups: Sequence[Sequence[str]], names: Sequence[str], asked: Sequence[int]
 ) -> Iterator[Likeness]:
-    """Cosine of the mean vectors."""
+    """Cosine of the mean vectors; by spelling where the encoder can read none of the terms."""
     terms = [term for group in groups for term in group]
     starts = np.cumsum([0, *(len(group) for group in groups)])[:-1]
     sums = np.add.reduceat(encoder.encode(terms).astype(np.float64), starts)
-    means = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    lengths = np.linalg.norm(sums, axis=1)
+    is_read = lengths > 0
+    means = sums / np.where(is_read, lengths, 1.0)[:, None]
+    spelled = _by_spelling(names, [place for place in asked if not is_read[place]])
     for start in range(0, len(asked), _BLOCK):
-        yield from means[list(asked[start : start + _BLOCK])] @ means.T
+        some = list(asked[start : start + _BLOCK])
+        for place, row in zip(some, means[some] @ means.T, strict=True):
+            yield np.where(row < _LOWEST_COSINE, -1.0, row) if is_read[place] else next(spelled)
 
 
 def _by_spelling(names: Sequence[str], asked: Sequence[int]) -> Iterator[Likeness]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from contextbias.canonicalise.terms import no_answer
 from contextbias.canonicalise.text import NORMALISATION, normalise
 from contextbias.errors import InputError, nearest
 from contextbias.ids import content_hash
@@ -25,6 +26,7 @@ RULES = {
     "table": "a synonym of the label in the packaged table",
     "cluster": "alike to the sentence encoder",
     "override": "by the study's own file",
+    "missing": "in words what the label says: that there is no answer, or nothing of the kind",
     "model": "by a language model's decision, which stands among the mapping's decisions",
 }
 """Why a surface form has a label that is not its own spelling."""
@@ -63,7 +65,8 @@ class LabelMapping:
 
         Returns:
             The canonical label. A surface form that the mapping lacks is normalised and looked up
-            again, and where that is unknown too, it is its own label.
+            again; where that is not there either, it is its own label, or ``unknown`` or ``none``
+            where it is a word for these.
         """
         if dimension not in OPEN:
             return surface
@@ -71,7 +74,7 @@ class LabelMapping:
         if surface in known:
             return known[surface]
         text = normalise(surface)
-        return known.get(text, text)
+        return known.get(text) or no_answer(text) or text
 
     @cached_property
     def content_hash(self) -> str:
@@ -134,6 +137,8 @@ def _sorted(table: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]
 def pass_through(readings: Iterable[ReadingRow]) -> LabelMapping:
     """The mapping that merges spellings only: every surface form seen, to its normalised text.
 
+    What is a word for no answer becomes ``unknown`` or ``none`` here too.
+
     Args:
         readings: Any readings; those without a record add nothing. Their order does not matter.
     """
@@ -142,8 +147,17 @@ def pass_through(readings: Iterable[ReadingRow]) -> LabelMapping:
         if reading.status == OK and reading.record is not None:
             for name in OPEN:
                 surfaces[name].update(surfaces_of(name, reading.record))
+    texts = {name: {text: normalise(text) for text in sorted(surfaces[name])} for name in OPEN}
+    missing = {
+        name: {text: "missing" for text, spelled in pairs.items() if no_answer(spelled)}
+        for name, pairs in texts.items()
+    }
     return LabelMapping(
-        {name: {text: normalise(text) for text in sorted(surfaces[name])} for name in OPEN}
+        {
+            name: {text: no_answer(spelled) or spelled for text, spelled in pairs.items()}
+            for name, pairs in texts.items()
+        },
+        rules={name: rules for name, rules in missing.items() if rules},
     )
 
 

@@ -21,6 +21,12 @@ from contextbias.ids import bytes_sha256
 _ACTIVITIES = "activities"
 _GARMENTS = "clothing_garment"
 _SIBILANT = ("shes", "ches", "xes", "zes", "sses", "oes")
+_SILENT = (
+    "she",
+    "che",
+    "xe",
+    "ze",
+)  # whose plural cannot be told from that of "sh", "ch", "x", "z"
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Terms:
     """``things`` or ``activities`` -> first name of each set, normalised."""
     families: tuple[Family, ...]
     """What is kept apart."""
+    missing: dict[str, str]
+    """Normalised answer that names nothing -> ``unknown`` or ``none``."""
 
     def form_words(self, term: str) -> list[str]:
         """Words of a normalised term, without articles, in the singular, in one spelling.
@@ -76,14 +84,23 @@ class Terms:
         if word in self.irregular:
             found = self.irregular[word]
         elif word in self.keep or len(word) < 4 or word.endswith(("ss", "us", "is")):
-            return [word]
+            return [_without_e(word)]
         elif word.endswith("ies") and len(word) > 4:
             found = word[:-3] + "y"
         elif word.endswith(_SIBILANT):
-            found = word[:-2]
+            found = word[:-1] if word[:-1] in self.words else word[:-2]
         elif word.endswith("s"):
             found = word[:-1]
-        return self.words.get(found) or [found]
+        return [_without_e(each) for each in self.words.get(found) or [found]]
+
+
+def no_answer(term: str) -> str | None:
+    """``unknown`` or ``none``, where a normalised term is in words what these two say; else None.
+
+    Readers without constrained decoding write "not visible" and "n/a" where they should say
+    ``unknown``. Counted, that would be a label.
+    """
+    return terms().missing.get(term)
 
 
 def form(term: str, dimension: str) -> str:
@@ -168,6 +185,7 @@ def terms() -> Terms:
         same={},
         leading={},
         families=(),
+        missing={text: label for label, texts in table["missing"].items() for text in texts},
     )
     same = {
         scope: {
@@ -183,6 +201,11 @@ def terms() -> Terms:
         leading={scope: [normalise(n[0]) for n in sets] for scope, sets in table["same"].items()},
         families=_families(bare, table["distinct"]),
     )
+
+
+def _without_e(word: str) -> str:
+    """What singular and plural share: "siz" of "size" and "sizes"."""
+    return word[:-1] if word.endswith(_SILENT) else word
 
 
 def _families(bare: Terms, entries: Sequence[dict[str, Any]]) -> tuple[Family, ...]:

@@ -51,6 +51,11 @@ class WordPiece:
                 "run 'contextbias models fetch' again",
             ) from None
 
+    @property
+    def unknown(self) -> int:
+        """Number of the token that stands for a word that the vocabulary cannot spell."""
+        return self._vocabulary[_UNKNOWN]
+
     def encode(self, text: str) -> list[int]:
         """Token numbers of `text`, with the marks of beginning and end; at most 128.
 
@@ -64,7 +69,7 @@ class WordPiece:
         return [*tokens[: _MAX_TOKENS - 1], self._vocabulary[_SEP]]
 
     def _pieces(self, word: str) -> list[int]:
-        unknown = [self._vocabulary[_UNKNOWN]]
+        unknown = [self.unknown]
         if len(word) > _MAX_WORD:
             return unknown
         pieces: list[int] = []
