@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from contextbias.errors import (
     MissingPart,
     StudyError,
     nearest,
+    pip_install,
 )
 
 # The contract of the command line: 2 the call is wrong, 1 a check failed, 3 some items failed.
@@ -55,6 +58,26 @@ def test_one_line_with_the_problem_and_the_fix(error: type[ContextBiasError]) ->
     assert str(error("x is 3", "make it 4")) == "x is 3. Make it 4."
     assert str(error("x is 3")) == "x is 3."
     assert str(error("no x", "pip install 'x[y]'")) == "no x. Run: pip install 'x[y]'"
+    command = pip_install("x[y]")
+    assert str(error("no x", command)) == f"no x. Run: {command}"
+
+
+def test_the_command_installs_where_this_program_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, other = tmp_path / "our env" / "bin", tmp_path / "other" / "bin"
+    for folder, name in ((ours, "pip"), (other, "pip"), (other, "uv")):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(ours / "python"))
+    monkeypatch.setenv("PATH", f"{ours}:{other}")
+    assert pip_install("x[y]") == "pip install 'x[y]'"
+    monkeypatch.setenv("PATH", f"{other}:{ours}")
+    assert pip_install("-U", "x") == f"'{ours}/python' -m pip install -U x"
+    monkeypatch.setattr(errors, "find_spec", lambda _: None)
+    assert pip_install("x") == f"uv pip install --python '{ours}/python' x"
+    monkeypatch.setenv("PATH", str(ours.parent))
+    assert pip_install("x") == f"'{ours}/python' -m pip install x"
 
 
 @pytest.mark.parametrize("error", EXIT_CODES)

@@ -17,8 +17,11 @@ A refusal or an unknown of a model is data, a row with a reason: never an except
 
 from __future__ import annotations
 
-_COMMAND = "pip install "
-# Begins what is to be copied into a terminal as it stands.
+import pathlib
+import shlex
+import shutil
+import sys
+from importlib.util import find_spec
 
 
 class ContextBiasError(Exception):
@@ -41,7 +44,7 @@ class ContextBiasError(Exception):
         """One line: the problem, then what to do."""
         if not self.fix:
             return one_line(f"{self.problem}.")
-        if self.fix.startswith(_COMMAND):
+        if self.fix.startswith(("pip install ", _pip())):
             return one_line(f"{self.problem}. Run: {self.fix}")
         stop = "" if self.fix.endswith("?") else "."
         return one_line(f"{self.problem}. {self.fix[0].upper()}{self.fix[1:]}{stop}")
@@ -85,6 +88,27 @@ class Incomplete(ContextBiasError):
     """The work is finished, but some items failed."""
 
     exit_code = 3
+
+
+def pip_install(*words: str) -> str:
+    """The command that installs packages where this program looks for them: a fix by itself.
+
+    The ``pip`` of the search path may be another Python's, or not be there.
+
+    Args:
+        words: What stands after ``install``: ``contextbias[openai]``.
+    """
+    return f"{_pip()}{shlex.join(words)}"
+
+
+def _pip() -> str:
+    found = shutil.which("pip")
+    if found is not None and pathlib.Path(found).parent == pathlib.Path(sys.executable).parent:
+        return "pip install "
+    python = shlex.quote(sys.executable)
+    if find_spec("pip") is None and shutil.which("uv") is not None:
+        return f"uv pip install --python {python} "
+    return f"{python} -m pip install "
 
 
 def one_line(text: str) -> str:

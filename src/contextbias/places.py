@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from contextbias.errors import ConfigError, InputError, MissingPart, one_line
+from contextbias.errors import ConfigError, InputError, MissingPart, one_line, pip_install
 
 _RENAMING = frozenset({"file", "local", "ftp", "sftp", "ssh", "smb", "hdfs", "webhdfs"})
 # File systems, where a file that is being written can be seen. In object stores it cannot.
@@ -235,7 +235,7 @@ def _open(url: str) -> tuple[Any, str]:
     except ModuleNotFoundError:
         raise MissingPart(
             f"[run] images = {url!r} needs fsspec, which is not installed",
-            "pip install 'contextbias[ray]'",
+            pip_install("contextbias[ray]"),
         ) from None
     try:
         files, path = url_to_fs(url)

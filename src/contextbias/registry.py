@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from contextbias.errors import ConfigError, MissingPart, nearest
+from contextbias.errors import ConfigError, MissingPart, nearest, pip_install
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +88,5 @@ def _load(kind: str, built_in: dict[str, Entry], name: str) -> Any:
             raise
         raise MissingPart(
             f"the {kind} backend {name!r} needs {error.name}, which is not installed",
-            f"pip install 'contextbias[{entry.extra}]'",
+            pip_install(f"contextbias[{entry.extra}]"),
         ) from None

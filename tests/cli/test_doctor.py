@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from contextbias.cli.main import main
+from contextbias.errors import pip_install
 from contextbias.pipeline import needs
 
 Doctor = Callable[..., dict[str, dict[str, Any]]]
@@ -67,7 +68,7 @@ def test_a_missing_extra_says_what_to_install(
     line = doctor()["extra ray"]
     assert not line["ok"]
     assert "ray missing" in line["found"]
-    assert line["fix"] == "pip install 'contextbias[ray]'"
+    assert line["fix"] == pip_install("contextbias[ray]")
 
 
 def test_gaps_are_shown_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:

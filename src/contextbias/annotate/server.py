@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from contextbias.annotate.answering import Answering
 from contextbias.annotate.pictures import FindPicture
-from contextbias.errors import InputError, MissingPart
+from contextbias.errors import InputError, MissingPart, pip_install
 
 
 def serve(
@@ -42,7 +42,7 @@ def serve(
     except ImportError:
         raise MissingPart(
             "the web page needs starlette and uvicorn",
-            'install them with `pip install "contextbias[annotate]"`',
+            pip_install("contextbias[annotate]"),
         ) from None
     from contextbias.annotate.gate import LOOPBACK, is_loopback
     from contextbias.annotate.web import Site

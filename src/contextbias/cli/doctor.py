@@ -83,25 +83,28 @@ def _core() -> Iterator[Check]:
     import sys
 
     from contextbias import __version__
+    from contextbias.errors import pip_install
 
     yield Check(True, "contextbias", f"{__version__} in {sys.prefix}")
     yield Check(True, "python", f"{platform.python_version()} on {platform.platform()}")
     for package in _packages().get("", []):
         found = _version(package)
-        fix = "" if found else "pip install --force-reinstall contextbias"
+        fix = "" if found else pip_install("--force-reinstall", "contextbias")
         yield Check(found is not None, package, found or "missing", fix)
     free = shutil.disk_usage(".").free / 1e9
     yield Check(free > 1, "disk", f"{free:,.1f} GB free here", "" if free > 1 else "make room")
 
 
 def _extras() -> Iterator[Check]:
+    from contextbias.errors import pip_install
+
     for extra, packages in _packages().items():
         if extra in ("", "all"):
             continue
         versions = {package: _version(package) for package in packages}
         there = all(versions.values())
         found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
-        fix = "" if there else f"pip install 'contextbias[{extra}]'"
+        fix = "" if there else pip_install(f"contextbias[{extra}]")
         yield Check(there, f"extra {extra}", found, fix)
 
 
@@ -197,10 +200,12 @@ def _readers() -> Iterator[Check]:
 
 def _in_general(what: str, extra: str | None) -> Check:
     """Whether the packages of a backend are there; what else it needs depends on its options."""
+    from contextbias.errors import pip_install
+
     packages = _packages().get(extra or "-", [])
     missing = [package for package in packages if _version(package) is None]
     if missing:
         return Check(
-            False, what, f"{', '.join(missing)} missing", f"pip install 'contextbias[{extra}]'"
+            False, what, f"{', '.join(missing)} missing", pip_install(f"contextbias[{extra}]")
         )
     return Check(True, what, "installed; `contextbias doctor STUDY` looks at its options")

@@ -25,7 +25,7 @@ from typing import Any
 from contextbias.engines.batches import Batch, Batches
 from contextbias.engines.devices import VISIBLE, cores
 from contextbias.engines.task import Engine, Reply, Task, portable, worked
-from contextbias.errors import ConfigError, Incomplete, InputError, MissingPart
+from contextbias.errors import ConfigError, Incomplete, InputError, MissingPart, pip_install
 from contextbias.files import StudyFiles, drop_receipts, passing_folder
 
 _STORE_BYTES = 100_000_000  # what goes through Ray is small: jobs and rows
@@ -46,7 +46,7 @@ def check(engine: Engine) -> None:
 
     if importlib.util.find_spec("ray") is None:
         raise MissingPart("the engine ray needs ray, which is not installed",
-                          "pip install 'contextbias[ray]'")  # fmt: skip
+                          pip_install("contextbias[ray]"))  # fmt: skip
     host, _, port = engine.address.rpartition(":")
     if not host:
         return

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from contextbias.errors import MissingPart
+from contextbias.errors import MissingPart, pip_install
 from contextbias.options import Options
 
 OPENAI = "https://api.openai.com/v1"
@@ -198,6 +198,6 @@ def _openai() -> Any:
     except ModuleNotFoundError as error:
         raise MissingPart(
             f"talking to a service needs {error.name}, which is not installed",
-            "pip install 'contextbias[openai]'",
+            pip_install("contextbias[openai]"),
         ) from None
     return openai

@@ -18,7 +18,7 @@ import torch
 from llguidance import LLExecutor, LLMatcher
 from llguidance.hf import from_tokenizer
 
-from contextbias.errors import MissingPart
+from contextbias.errors import MissingPart, pip_install
 
 _BITS = 32  # of a word of the mask
 
@@ -58,7 +58,7 @@ class Grammar:
         fault = LLMatcher.validate_grammar(self.text, self.tokens)
         if fault:
             raise MissingPart(
-                f"llguidance cannot use the schema ({fault})", "pip install -U llguidance"
+                f"llguidance cannot use the schema ({fault})", pip_install("-U", "llguidance")
             )
         self.executor = LLExecutor()
         """Threads that compute the masks of a batch."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from contextbias.engines import machine
-from contextbias.errors import ContextBiasError, MissingPart
+from contextbias.errors import ContextBiasError, MissingPart, pip_install
 from contextbias.extract.transformers.options import TransformersReaderOptions
 from contextbias.extract.transformers.readings import USAGE
 from contextbias.extract.transformers.weights import ModelSource, weight_bytes
@@ -16,7 +16,7 @@ from contextbias.forecast import Forecast, Requirement
 from contextbias.weights.hub import has_token
 
 _PACKAGES = ("torch", "transformers", "accelerate", "llguidance")
-_EXTRA = "pip install 'contextbias[transformers]'"
+_EXTRA = "contextbias[transformers]"
 _BYTES = {"float32": 4, "float64": 8}
 _HALF = 2  # bytes of a number in the other types
 _BESIDE = 2.0
@@ -31,7 +31,7 @@ _FIRST = (
 
 def installed() -> None:
     """Raise MissingPart where a package that every model needs is not installed."""
-    machine.require(_PACKAGES, "the reader backend 'transformers'", _EXTRA)
+    machine.require(_PACKAGES, "the reader backend 'transformers'", pip_install(_EXTRA))
 
 
 def forecast(options: TransformersReaderOptions, source: ModelSource, pictures: int) -> Forecast:
@@ -68,7 +68,7 @@ def measured(
 def requirements(options: TransformersReaderOptions, source: ModelSource) -> Iterator[Requirement]:
     """What has to be there, for the doctor."""
     for package in _PACKAGES:
-        yield machine.package(package, _EXTRA)
+        yield machine.package(package, pip_install(_EXTRA))
     if _wants_a_gpu(options):
         yield machine.gpu()
     try:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from contextbias.errors import ConfigError
+from contextbias.errors import ConfigError, pip_install
 from contextbias.forecast import Forecast
 from contextbias.generate.openai_images.answers import Asked, as_block, download
 from contextbias.generate.openai_images.models import image_model
@@ -159,7 +159,7 @@ class OpenAIImages:
         from importlib.util import find_spec
 
         there = find_spec("openai") is not None
-        fix = "" if there else "pip install 'contextbias[openai]'"
+        fix = "" if there else pip_install("contextbias[openai]")
         found = [("openai", there, "installed" if there else "missing", fix)]
         name = self._connection.api_key_env
         if name is not None and not self._connection.is_local:
