@@ -97,6 +97,11 @@ def test_a_server_that_asks_for_hours_ends_the_exchange() -> None:
 
 def test_words_are_one_line_and_short() -> None:
     assert outcomes.words(status_error(500)) == "said so"
+    error = status_error(422)
+    error.body = {"detail": [{"loc": ["body", "size"], "msg": "too large"}]}
+    assert outcomes.words(error) == '[{"loc": ["body", "size"], "msg": "too large"}]'
+    error.body = {"detail": "no such size"}
+    assert outcomes.words(error) == "no such size"
     assert outcomes.words(ValueError("a\nb" * 400)) == ("a b" * 400)[:300]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from tests.extract.openai.truthful import TruthfulModel
 from tests.provider import Batches, FakeProvider
 
@@ -272,3 +273,50 @@ def spent(root: Path) -> float:
     assert batch_usage == Usage()
     assert PRICE is not None
     return PRICE.of(usage)
+
+
+def test_a_picture_that_is_replaced_while_a_batch_is_out_is_asked_about_anew(
+    tmp_path: Path,
+) -> None:
+    """The answer that comes back is about the picture that was sent, not about its successor."""
+    root, pictures = tmp_path / "s", tmp_path / "pictures/nurse"
+    pictures.mkdir(parents=True)
+    for number in range(3):
+        Image.new("RGB", (32, 32), (80 * number, 20, 20)).save(pictures / f"{number}.png")
+    folder = f'''[[generators]]
+name = "g"
+backend = "folder"
+options = {{ source = "{tmp_path}/pictures", pattern = "{{role}}/{{seed}}.png" }}
+'''
+    with FakeProvider().running() as provider:
+        text = TEXT.format(url=provider.base_url, more=", self_test = false, repair = false")
+        start, end = text.index("[[generators]]"), text.index("[[readers]]")
+        Study.create(root, text[:start] + folder + text[end:]).close()
+        options = Options(batch=True, progress=_Lid())
+        with Study.open(root, writing=True) as study, pytest.raises(_LidClosed):
+            pipeline.run(study, ("bench", "generate", "extract"), options)
+        Image.new("RGB", (32, 32), (20, 20, 250)).save(pictures / "1.png")
+        with Study.open(root, writing=True) as study:
+            pipeline.run(study, ("generate", "extract"), Options(batch=True))
+        asked = Counter(entry.key for entry in provider.billed())
+        assert list(asked.values()) == [1] * 4
+        assert len(readings(root)) == 3
+    assert outstanding(root) == 1  # the old picture's answer: paid for, and nobody's
+
+
+def test_two_readers_with_the_same_settings_are_asked_both(
+    make: Callable[..., Path], provider: FakeProvider
+) -> None:
+    """How far a model agrees with itself cannot be seen from one answer that counts twice."""
+    root = make()
+    text = (root / "study.toml").read_text()
+    start, end = text.index("[[readers]]"), text.index("[run]")
+    twin = text[start:end].replace('"seer"', '"twin"')
+    (root / "study.toml").write_text(text[:end] + twin + text[end:])
+    provider.batches.expire = 0.0
+    with pytest.raises(_LidClosed):
+        read(root, batch=True, progress=_Lid())
+    read(root, batch=True)
+    assert Counter(row.reader for row in readings(root)) == {"seer": IMAGES, "twin": IMAGES}
+    asked = Counter(entry.key for entry in provider.billed() if entry.batch)
+    assert set(asked.values()) == {2}

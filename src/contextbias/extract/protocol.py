@@ -22,6 +22,9 @@ class Picture:
     """For seeding a reader that draws random numbers."""
     path: Path
     """The file, absolute."""
+    key: str = ""
+    """Tells this reading from every other, for good: a hash of the reader, its settings and the
+    file's content. Empty where readings are not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -203,7 +203,9 @@ def _answers_of_many(
 
 
 def _picture(question: Question, files: StudyFiles) -> Picture:
-    return Picture(image_id=question.picture_id, path=files.fetched(question.path))
+    return Picture(
+        image_id=question.picture_id, path=files.fetched(question.path), key=question.reading_id
+    )
 
 
 def _checked(reading: RawReading) -> RawReading:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from contextbias.errors import pip_install
 from contextbias.extract.openai.asking import Asked, Asking
 from contextbias.extract.openai.expected import Expected
 from contextbias.extract.openai.options import OpenAIReaderOptions, without_schema
@@ -110,17 +111,13 @@ class OpenAIReader:
         """The same from what finished readings took; see extract/protocol.py."""
         return self._expected().measured(pictures, finished)
 
-    def priced(self, usage: Usage, *, batch: bool = False) -> float | None:
-        """What `usage` costs; None where no price is known."""
-        return None if self._price is None else self._price.of(usage, batch=batch)
-
     def requirements(self) -> list[tuple[str, bool, str, str]]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
         from importlib.util import find_spec
 
         there = find_spec("openai") is not None
         found = [("openai", there, "installed" if there else "missing",
-                  "" if there else "pip install 'contextbias[openai]'")]  # fmt: skip
+                  "" if there else pip_install("contextbias[openai]"))]  # fmt: skip
         name = self._connection.api_key_env
         if name is not None and not self._connection.is_local:
             has_key = bool(os.environ.get(name, "").strip())
@@ -142,10 +139,11 @@ class OpenAIReader:
     def _answers(self, asked: list[Asked], budget: Budget | None) -> Iterator[tuple[Asked, Reply]]:
         """One request after another, or by batches."""
         call, session = self._asking(), self._session
-        key = content_hash(self.settings())
+        settings = content_hash(self.settings())
 
         def key_of(each: Asked) -> str:
-            return content_hash([key, each.picture.image_id])
+            # Not the image's id alone: its file can be replaced while a batch is out.
+            return each.picture.key or content_hash([settings, each.picture.image_id])
 
         if self._in_batches and session is not None:
             return batches(
@@ -210,12 +208,8 @@ class OpenAIReader:
             spent = self._price.of(self._session.usage)
             spent += self._price.of(self._session.batch_usage, batch=True)
         expected = self._price.of(self._expected().usage(None), batch=self._in_batches)
-        return Budget(
-            self._options.budget, self._cost, spent=spent, expected=expected, unknown=unknown
-        )
-
-    def _cost(self, reply: Reply) -> float | None:
-        return self.priced(reply.usage, batch=self._in_batches)
+        cost = self._price.batch_cost if self._in_batches else self._price.cost
+        return Budget(self._options.budget, cost, spent=spent, expected=expected, unknown=unknown)
 
     def _tell(self, state: State) -> None:
         if self._session is not None:
