@@ -6,8 +6,9 @@ text is: a refusal pushed through a JSON parser is an "invalid" that hides its c
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -196,7 +197,10 @@ def words(error: Exception, redact: Callable[[str], str] = str) -> str:
         redact: Takes the key out of what is said; before it is cut, so that no half of it stays.
     """
     body = getattr(error, "body", None)
-    message = body.get("message") if isinstance(body, Mapping) else body
+    # FastAPI's servers say `detail`, which may be a list of faults.
+    message = body.get("message", body.get("detail")) if isinstance(body, Mapping) else body
+    if isinstance(message, Sequence | Mapping) and not isinstance(message, str):
+        message = json.dumps(message)
     text = message if isinstance(message, str) else str(error) or type(error).__name__
     if isinstance(error, TimeoutError):
         text = "no whole answer in time"

@@ -150,10 +150,6 @@ class OpenAIImages:
             notes=tuple(self._notes()),
         )
 
-    def priced(self, usage: Usage, *, batch: bool = False) -> float | None:
-        """What `usage` costs; None where no price is known."""
-        return None if self._price is None else self._price.of(usage, batch=batch)
-
     def requirements(self) -> list[tuple[str, bool, str, str]]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
         from importlib.util import find_spec
