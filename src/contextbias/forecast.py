@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+Requirement = tuple[str, bool, str, str]
+"""What a backend needs, for `contextbias doctor`: what was looked at, whether it will do, what was
+found, and what to do where it will not."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:

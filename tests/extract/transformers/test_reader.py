@@ -16,7 +16,7 @@ from PIL import Image
 from contextbias.errors import ConfigError, Incomplete
 from contextbias.extract.protocol import Picture, RawReading
 from contextbias.extract.transformers import TransformersReader
-from contextbias.extract.transformers.loading import VERSIONS, device_of
+from contextbias.extract.transformers.loading import VERSIONS
 from contextbias.extract.vision.answers import parse_answer
 from contextbias.extract.vision.instructions import TEMPLATE_VERSION, instructions
 from contextbias.extract.vision.kept import opened
@@ -307,7 +307,6 @@ def test_options_that_are_refused(options: dict[str, Any], said: str) -> None:
 def test_a_device_that_is_not_here(reader: Readers) -> None:
     with pytest.raises(ConfigError, match="'cuda' is not here"):
         _ = reader(device="cuda").answering
-    assert device_of("cpu") == "cpu"
 
 
 def test_a_model_that_does_not_fit(reader: Readers, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from contextbias.errors import ConfigError, Incomplete, MissingPart
-from contextbias.generate.diffusers.hub import Source, identity
+from contextbias.generate.diffusers.hub import PipelineSource
 from contextbias.interrupts import hurry
 
 
@@ -123,15 +123,15 @@ def test_after_a_first_picture_a_failure_is_the_batch_s_own(generator, job, monk
 
 
 def test_a_folder_is_told_by_its_weights_and_not_by_what_lies_beside_them(copy: Path) -> None:
-    source = Source(str(copy), "main")
-    before = identity(source, copy)["revision"]
+    source = PipelineSource(str(copy))
+    before = source.loaded(copy)["revision"]
     (copy / "README.md").write_text("About the model.")
-    assert identity(source, copy)["revision"] == before
+    assert source.loaded(copy)["revision"] == before
     weights = next((copy / "unet").glob("*.safetensors"))
     data = bytearray(weights.read_bytes())
     data[-1] ^= 1
     weights.write_bytes(bytes(data))
-    assert identity(source, copy)["revision"] != before
+    assert source.loaded(copy)["revision"] != before
 
 
 def test_a_worker_in_a_hurry_ends_after_the_batch_it_is_at(generator, job) -> None:

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
+from contextbias.engines import machine
 from contextbias.engines.devices import Gpu
-from contextbias.errors import MissingPart
+from contextbias.errors import MissingPart, pip_install
 from contextbias.generate.diffusers import DiffusersGenerator, needs
-from contextbias.generate.diffusers.hub import Source, identity
+from contextbias.generate.diffusers.hub import PipelineSource
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.profiles import profiles
+from contextbias.generate.diffusers.recipe import recipe
 
 
 def gpus(monkeypatch: pytest.MonkeyPatch, *memories: str) -> None:
     found = [Gpu(str(n), "A GPU", memory, "1") for n, memory in enumerate(memories)]
-    monkeypatch.setattr(needs, "gpus", lambda: found)
+    monkeypatch.setattr(machine, "gpus", lambda: found)
 
 
 def plan(job: Any, **options: Any) -> Any:
@@ -63,6 +65,7 @@ def test_what_may_change_is_told(job) -> None:
         # Gigabytes: thousand million parameters x 2 bytes, and 2.5 for an image.
         ({}, 2 * (11.901 + 0.123 + 4.762 + 0.084) + 2.5),
         ({"dtype": "float32"}, 4 * (11.901 + 0.123 + 4.762 + 0.084) + 2.5),
+        ({"size": 512}, 2 * (11.901 + 0.123 + 4.762 + 0.084) + 2.5 / 4),
         ({"offload": "model"}, 2 * 11.901 + 2.5),
         ({"offload": "sequential"}, 2.0 + 2.5),
         ({"quantization": "fp8"}, 11.901 + 2 * (0.123 + 4.762 + 0.084) + 2.5),
@@ -74,7 +77,7 @@ def test_what_may_change_is_told(job) -> None:
 )
 def test_memory_by_mode(options: dict[str, Any], expected: float) -> None:
     given = DiffusersOptions.parse({"model": "flux-dev", **options}, backend="diffusers")
-    found = needs.memory(profiles()["flux-dev"], given, given.dtype or "bfloat16")
+    found = needs.memory(recipe(given, profiles()["flux-dev"]), given)
     assert found == pytest.approx(expected)
 
 
@@ -101,7 +104,7 @@ def test_the_doctor_is_told_what_has_to_be_there(monkeypatch, tmp_path) -> None:
     assert found["access"]
     assert found["GPU memory"]
     lacking = {w: fix for w, ok, _, fix in of({"model": "sdxl", "watermark": True}) if not ok}
-    assert lacking["invisible-watermark"] == "pip install invisible-watermark"
+    assert lacking["invisible-watermark"] == pip_install("invisible-watermark")
 
 
 def of(options: dict[str, Any]) -> list[needs.Requirement]:
@@ -137,27 +140,8 @@ def test_weights_that_cannot_be_fetched_say_what_to_do(model, job, monkeypatch) 
         list(ours.generate([job(0)]))
 
 
-def test_a_gated_model_says_where_to_accept() -> None:
-    class GatedRepoError(Exception):
-        pass
-
-    def fetched() -> None:
-        try:
-            raise GatedRepoError("401 Client Error")
-        except GatedRepoError as error:
-            raise OSError("cannot load model") from error
-
-    source = Source("a/b", "main", page="https://huggingface.co/a/b")
-    try:
-        fetched()
-    except OSError as error:
-        found = source._missing(error)
-    assert isinstance(found, MissingPart)
-    assert "accept it at https://huggingface.co/a/b" in found.fix.lower()
-
-
 def test_packages_that_are_missing_are_named(job, monkeypatch) -> None:
-    monkeypatch.setattr(needs, "find_spec", lambda name: None if name == "diffusers" else True)
+    monkeypatch.setattr(machine, "find_spec", lambda name: None if name == "diffusers" else True)
     ours = DiffusersGenerator({"model": "sdxl"})
     for asked in (ours.check, lambda jobs: list(ours.generate(jobs))):
         with pytest.raises(MissingPart, match=r"needs diffusers.*contextbias\[diffusers\]"):
@@ -165,23 +149,17 @@ def test_packages_that_are_missing_are_named(job, monkeypatch) -> None:
     assert "needs diffusers" in ours.plan([job(0)]).notes[0]
 
 
-def test_other_weights_in_the_same_folder_are_told_apart(folder, tmp_path) -> None:
-    import shutil
-
-    first = identity(Source(str(folder("flux")), "main"), folder("flux"))
-    shutil.copytree(folder("flux"), tmp_path / "flux")
-    same = identity(Source(str(tmp_path / "flux"), "main"), tmp_path / "flux")
-    assert first["revision"] == same["revision"]
-    weights = next((tmp_path / "flux" / "vae").glob("*.safetensors"))
-    data = bytearray(weights.read_bytes())
-    data[-1] ^= 1
-    weights.chmod(0o644)
-    weights.write_bytes(data)
-    other = identity(Source(str(tmp_path / "flux"), "main"), tmp_path / "flux")
-    assert first["revision"] != other["revision"]
+def test_on_a_processor_no_gpu_is_asked_for(job, monkeypatch) -> None:
+    gpus(monkeypatch)
+    assert not {"GPU", "GPU memory"} & {what for what, *_ in of({"model": "sdxl", "device": "cpu"})}
+    assert "GPU" not in " ".join(plan(job, model="sdxl", device="cpu").notes)
 
 
-def test_the_commit_that_was_loaded_is_the_snapshots_name(tmp_path) -> None:
-    commit = "ab" * 20
-    found = identity(Source("a/b", "main"), tmp_path / commit)
-    assert found == {"model": "a/b", "revision": commit}
+@pytest.mark.parametrize("suffix", [".safetensors", ".bin"])
+def test_weights_of_every_kind_are_seen(suffix: str, tmp_path) -> None:
+    source = PipelineSource(str(tmp_path))
+    (tmp_path / "model_index.json").write_text("{}")
+    (tmp_path / "unet").mkdir()
+    assert not source.is_here()
+    (tmp_path / "unet" / f"diffusion_pytorch_model{suffix}").write_bytes(b"")
+    assert source.is_here()

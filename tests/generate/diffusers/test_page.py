@@ -46,7 +46,7 @@ def test_the_table_of_models_says_what_their_profiles_say(profile) -> None:
 def test_the_table_of_memory_and_time_is_what_is_reckoned(profile) -> None:
     def memory(**options: str) -> str:
         given = DiffusersOptions.parse({"model": profile.name, **options}, backend="diffusers")
-        return f"{needs.memory(profile, given, profile.dtype):.0f}"
+        return f"{needs.memory(recipe(given, profile), given):.0f}"
 
     given = DiffusersOptions.parse({"model": profile.name}, backend="diffusers")
     seconds = needs.seconds_each(recipe(given, profile))

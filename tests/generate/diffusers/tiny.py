@@ -64,6 +64,14 @@ _T5 = {
     "num_heads": 2,
     "feed_forward_proj": "gated-gelu",
 }
+_QWEN = {"hidden_size": 16, "intermediate_size": 16}
+_NO_QUANT = {"use_quant_conv": False, "use_post_quant_conv": False}
+_BLOCKS = {
+    "num_layers": 1,
+    "attention_head_dim": 16,
+    "num_attention_heads": 2,
+    "axes_dims_rope": (4, 4, 8),
+}
 
 
 def save(family: str, folder: Path, *, seed: int = 0, **changes: Any) -> Path:
@@ -92,15 +100,8 @@ def sdxl(*, overflowing: bool = False) -> Any:
             # Inside: too large for float16, and divided by as much again before it gets out.
             vae.decoder.conv_in.weight.mul_(2.0e4)
             vae.decoder.conv_in.bias.mul_(2.0e4)
-    unet = UNet2DConditionModel(
+    unet = _unet(
         sample_size=16,
-        in_channels=4,
-        out_channels=4,
-        block_out_channels=(8, 16),
-        layers_per_block=1,
-        norm_num_groups=4,
-        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
         attention_head_dim=(1, 2),
         use_linear_projection=True,
         transformer_layers_per_block=(1, 1),
@@ -124,7 +125,7 @@ def sdxl(*, overflowing: bool = False) -> Any:
 def sd3() -> Any:
     """Stable Diffusion 3."""
     return StableDiffusion3Pipeline(
-        vae=_vae(16, 1.5305, shift_factor=0.0609, use_quant_conv=False, use_post_quant_conv=False),
+        vae=_vae(16, 1.5305, shift_factor=0.0609, **_NO_QUANT),
         text_encoder=CLIPTextModelWithProjection(CLIPTextConfig(**_CLIP)),
         text_encoder_2=CLIPTextModelWithProjection(CLIPTextConfig(**_CLIP)),
         text_encoder_3=T5EncoderModel(T5Config(**_T5)),
@@ -151,7 +152,7 @@ def sd3() -> Any:
 def flux(*, guidance_embeds: bool = True) -> Any:
     """FLUX.1; without `guidance_embeds` as schnell."""
     return FluxPipeline(
-        vae=_vae(16, 0.3611, shift_factor=0.1159, use_quant_conv=False, use_post_quant_conv=False),
+        vae=_vae(16, 0.3611, shift_factor=0.1159, **_NO_QUANT),
         text_encoder=CLIPTextModel(CLIPTextConfig(**_CLIP)),
         text_encoder_2=T5EncoderModel(T5Config(**_T5)),
         tokenizer=_clip_tokenizer(),
@@ -160,14 +161,11 @@ def flux(*, guidance_embeds: bool = True) -> Any:
         transformer=FluxTransformer2DModel(
             patch_size=1,
             in_channels=64,
-            num_layers=1,
             num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
             joint_attention_dim=32,
             pooled_projection_dim=16,
             guidance_embeds=guidance_embeds,
-            axes_dims_rope=(4, 4, 8),
+            **_BLOCKS,
         ),
     )
 
@@ -181,12 +179,11 @@ def qwen() -> Any:
     """Qwen-Image."""
     config = Qwen2_5_VLConfig(
         text_config={
-            "vocab_size": 364,
-            "hidden_size": 16,
-            "intermediate_size": 16,
+            **_QWEN,
             "num_hidden_layers": 2,
             "num_attention_heads": 2,
             "num_key_value_heads": 2,
+            "vocab_size": 364,
             "max_position_embeddings": 2048,
             "bos_token_id": 0,
             "eos_token_id": 0,
@@ -198,9 +195,8 @@ def qwen() -> Any:
             },
         },
         vision_config={
+            **_QWEN,
             "depth": 1,
-            "hidden_size": 16,
-            "intermediate_size": 16,
             "num_heads": 2,
             "out_hidden_size": 16,
             "fullatt_block_indexes": [0],
@@ -230,12 +226,9 @@ def qwen() -> Any:
             patch_size=2,
             in_channels=64,
             out_channels=16,
-            num_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
             joint_attention_dim=16,
             guidance_embeds=False,
-            axes_dims_rope=(4, 4, 8),
+            **_BLOCKS,
         ),
     )
 
@@ -246,18 +239,7 @@ def sd1() -> Any:
         vae=_vae(4, 0.18215),
         text_encoder=CLIPTextModel(CLIPTextConfig(**_CLIP)),
         tokenizer=_clip_tokenizer(),
-        unet=UNet2DConditionModel(
-            sample_size=8,
-            in_channels=4,
-            out_channels=4,
-            block_out_channels=(8, 16),
-            layers_per_block=1,
-            norm_num_groups=4,
-            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-            attention_head_dim=2,
-            cross_attention_dim=16,
-        ),
+        unet=_unet(sample_size=8, attention_head_dim=2, cross_attention_dim=16),
         scheduler=PNDMScheduler(skip_prk_steps=True, steps_offset=1),
         safety_checker=None,
         feature_extractor=None,
@@ -273,6 +255,19 @@ _FAMILIES: dict[str, Callable[..., Any]] = {
     "qwen": qwen,
     "sd1": sd1,
 }
+
+
+def _unet(**further: Any) -> UNet2DConditionModel:
+    return UNet2DConditionModel(
+        in_channels=4,
+        out_channels=4,
+        block_out_channels=(8, 16),
+        layers_per_block=1,
+        norm_num_groups=4,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+        **further,
+    )
 
 
 def _vae(channels: int, scaling: float, **further: Any) -> AutoencoderKL:

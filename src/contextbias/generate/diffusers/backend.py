@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from contextbias.errors import ConfigError, MissingPart
-from contextbias.forecast import Forecast
+from contextbias.forecast import Forecast, Requirement
 from contextbias.generate.diffusers import needs
 from contextbias.generate.diffusers.ahead import ahead
 from contextbias.generate.diffusers.hub import source_of
@@ -77,7 +77,7 @@ class DiffusersGenerator:
     def settings(self) -> dict[str, Any]:
         """Everything that decides the pixels, apart from versions and devices (see facts.py)."""
         source = self._source
-        revision = self._options.revision if source.local else source.revision
+        revision = self._options.revision if source.is_folder else source.revision
         return settings(self._options, self._recipe, source.location, revision)
 
     def check(self, jobs: Sequence[Job]) -> None:
@@ -115,7 +115,7 @@ class DiffusersGenerator:
             found.append("tokens of the prompts are counted once the tokenizers are here")
         return needs.forecast(self._recipe, len(jobs), tuple(found))
 
-    def requirements(self) -> list[needs.Requirement]:
+    def requirements(self) -> list[Requirement]:
         """What has to be there, for the doctor: (what, ok, found, what to do)."""
         return [*needs.requirements(self._options, self._recipe, self._source)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import threading
 import time
@@ -11,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from contextbias.engines.accelerator import free_memory, give_back, is_out_of_memory
 from contextbias.errors import ConfigError, ContextBiasError, Incomplete
 from contextbias.generate.diffusers.batching import Room, batches, first_guess, halves
 from contextbias.generate.diffusers.embeddings import Embeddings
@@ -23,7 +23,6 @@ from contextbias.interrupts import hurry
 _BY_CHECKER = "the pipeline's safety checker took the picture away"
 _MISTAKES = (TypeError, ValueError, LookupError, AttributeError, NameError, ImportError)
 # Before the first picture, these come from the options or the model's files.
-_NO_MEMORY = ("out of memory", "cublas_status_alloc_failed", "can't allocate memory")
 
 
 class Drawing:
@@ -86,7 +85,7 @@ class Drawing:
             else:
                 continue
             # Out of the handler, which would keep the failed call's tensors alive.
-            self._free()
+            give_back(self._loaded.device)
             if self.room.too_many(len(batch)):
                 waiting.extendleft(reversed(halves(batch)))
             else:
@@ -125,7 +124,7 @@ class Drawing:
         except ContextBiasError:
             raise
         except Exception as error:  # a failing batch is rows
-            if _is_out_of_memory(error):
+            if is_out_of_memory(error):
                 raise _TooMany from None
             if not self._has_drawn and isinstance(error, _MISTAKES):
                 raise _mistake(self._loaded, error) from None
@@ -178,20 +177,13 @@ class Drawing:
         return {"output_type": "np"} if "output_type" in takes else {}
 
     def _first_guess(self) -> int:
-        options, profile = self._options, self._loaded.recipe.profile
+        options, recipe = self._options, self._loaded.recipe
         if options.batching == "strict":
             return 1
         if isinstance(options.batch, int):
             return options.batch
-        return first_guess(profile.batch, free_memory(self._loaded.device), self._each())
-
-    def _each(self) -> float:
-        """Gigabytes that an image of this size is expected to take."""
-        profile, size = self._loaded.recipe.profile, self._loaded.recipe.size
-        if size is None or profile.size is None:
-            return profile.activations
-        width, height = profile.size
-        return profile.activations * size[0] * size[1] / (width * height)
+        free = free_memory(self._loaded.device)
+        return first_guess(recipe.profile.batch, free, recipe.activations)
 
     def _tokens(self, job: Job) -> dict[str, Any]:
         text = self._loaded.recipe.prompt(job.text)
@@ -200,14 +192,6 @@ class Drawing:
             told = {"tokens": counts(self._encoders, text)}
             self._counted[text] = {**told, "truncated": over} if over else told
         return self._counted[text]
-
-    def _free(self) -> None:
-        if self._loaded.device == "cpu":
-            return  # its memory goes with the last reference
-        import torch
-
-        gc.collect()
-        (torch.cuda if self._loaded.device == "cuda" else torch.mps).empty_cache()
 
 
 class _TooMany(Exception):
@@ -222,24 +206,6 @@ def _mistake(loaded: Loaded, error: Exception) -> Incomplete:
         f" {error} (arguments: {given})",
         "correct the options of the generator and run again",
     )
-
-
-def free_memory(device: str) -> float | None:
-    """Gigabytes that are free on the GPU; None for other devices."""
-    if device != "cuda":
-        return None
-    import torch
-
-    free, _ = torch.cuda.mem_get_info()
-    return float(free) / 1e9
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    import torch
-
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(t in str(error).lower() for t in _NO_MEMORY)
 
 
 def _failed(jobs: Sequence[Job], reason: str) -> Iterator[Made]:

@@ -6,6 +6,7 @@ import inspect
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from contextbias.engines.accelerator import device_name
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.recipe import Recipe
 from contextbias.ids import canonical_json
@@ -60,15 +61,6 @@ def attention(pipeline: Any) -> list[str]:
         if processors:
             return sorted({type(each).__name__ for each in processors.values()})
     return []
-
-
-def device_name(device: str) -> str:
-    """The GPU's name, or the kind of device."""
-    if device != "cuda":
-        return device
-    import torch
-
-    return str(torch.cuda.get_device_name())
 
 
 def versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Where a model's files are: a folder of this machine, or a repository and its local cache."""
+"""Where a pipeline's files are: a folder of this machine, or a repository and its local cache."""
 
 from __future__ import annotations
 
@@ -6,165 +6,85 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from contextbias.errors import ContextBiasError, MissingPart
 from contextbias.generate.diffusers.options import DiffusersOptions
-from contextbias.generate.diffusers.profiles import Profile, is_folder
-from contextbias.ids import bytes_sha256, content_hash
+from contextbias.generate.diffusers.profiles import Profile
+from contextbias.weights.hub import Source
 
-_COMMIT_LENGTH = 40  # hex digits of a commit's hash
-_LOOKED_AT = 1 << 16  # bytes of each end of a file that its fingerprint covers
+_INDEX = "model_index.json"
+_WEIGHTS = (".safetensors", ".bin")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One model's files."""
+class PipelineSource(Source):
+    """One pipeline's files."""
 
-    location: str
-    """A path, or ``owner/name``."""
-    revision: str
-    """Branch, tag or commit of a repository."""
     variant: str | None = None
-    """Suffix of the weight files."""
-    page: str | None = None
-    """Where a repository is described."""
+    """Suffix of the weight files in a repository."""
 
-    @property
-    def local(self) -> bool:
-        """Whether it is a folder of this machine."""
-        return is_folder(self.location)
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the revision can mean only one state of the files."""
-        return self.local or _is_commit(self.revision)
-
-    def folder(self, *, offline: bool = False) -> Path:
-        """The whole model, fetched if it is not there yet.
+    def folder(self) -> Path:
+        """The whole pipeline, fetched if it is not there yet.
 
         Raises:
             MissingPart: It is not there and cannot be fetched; says why, and what to do.
         """
-        if self.local:
-            return Path(self.location).expanduser()
+        if self.is_folder:
+            return self.path
         from diffusers import DiffusionPipeline
 
         try:
             found = DiffusionPipeline.download(
-                self.location,
-                revision=self.revision,
-                variant=self.variant,
-                local_files_only=offline,
+                self.location, revision=self.revision, variant=self.variant
             )
-        except Exception as error:
-            raise self._missing(error) from None
+        except Exception as error:  # of the hub, of HTTP, of the disk
+            raise self.missing(error) from None
         return Path(found)
 
     def tokenizers(self, *, offline: bool = False) -> Path:
         """A folder with model_index.json and the tokenizers, some megabytes; raises as above."""
-        if self.local:
-            return Path(self.location).expanduser()
-        from huggingface_hub import snapshot_download
-
-        try:
-            found = snapshot_download(
-                self.location,
-                revision=self.revision,
-                allow_patterns=["model_index.json", "tokenizer*/*"],
-                local_files_only=offline,
-            )
-        except Exception as error:
-            raise self._missing(error) from None
-        return Path(found)
-
-    def in_cache(self) -> bool:
-        """Whether the model's table of contents and a weight file are on this machine."""
-        if self.local:
-            return (Path(self.location).expanduser() / "model_index.json").is_file()
-        from huggingface_hub import try_to_load_from_cache
-
-        found = try_to_load_from_cache(self.location, "model_index.json", revision=self.revision)
-        if not isinstance(found, str):
-            return False
-        return any(Path(found).parent.rglob("*.safetensors"))
-
-    def _missing(self, error: Exception) -> ContextBiasError:
-        names = {type(each).__name__ for each in _chain(error)}
-        where = f"{self.location} (revision {self.revision})"
-        if "GatedRepoError" in names:
-            return MissingPart(
-                f"the weights of {self.location} are given out only to those who accepted their"
-                " licence",
-                f"accept it at {self.page}, and put an access token of that account into HF_TOKEN",
-            )
-        if names & {"RepositoryNotFoundError", "RevisionNotFoundError", "EntryNotFoundError"}:
-            return MissingPart(f"{where} is not on huggingface.co", "correct model and revision")
-        return MissingPart(
-            f"the weights of {where} are not on this machine and cannot be fetched ({error})",
-            "connect it once, or copy a snapshot here and name its folder as `model`",
+        return (
+            self.path
+            if self.is_folder
+            else self.snapshot([_INDEX, "tokenizer*/*"], offline=offline)
         )
 
+    def is_here(self) -> bool:
+        """Whether the pipeline's table of contents and a weight file are on this machine."""
+        if self.is_folder:
+            folder = self.path
+        else:
+            from huggingface_hub import try_to_load_from_cache
 
-def source_of(options: DiffusersOptions, profile: Profile, dtype: str) -> Source:
+            found = try_to_load_from_cache(self.location, _INDEX, revision=self.revision)
+            if not isinstance(found, str):
+                return False
+            folder = Path(found).parent
+        return (folder / _INDEX).is_file() and any(
+            path.suffix in _WEIGHTS for path in folder.glob("*/*")
+        )
+
+    def loaded(self, folder: Path) -> dict[str, str]:
+        """What was really loaded from `folder`; see `Source.identity`.
+
+        Of a folder, the pipeline's table of contents and its parts count. What else lies there (a
+        page about the model, samples) does not.
+        """
+        return self.identity(folder, _of_the_pipeline(folder) if self.is_folder else ())
+
+
+def source_of(options: DiffusersOptions, profile: Profile, dtype: str) -> PipelineSource:
     """Where the model of study.toml is."""
     own = options.model == profile.name or profile.is_published_as(options.model)
     location = str(profile.repository) if own else options.model
     variant = profile.variant if own and dtype == profile.dtype else None
     revision = options.revision or (profile.revision if own else None) or "main"
-    page = None if is_folder(location) else f"https://huggingface.co/{location}"
-    return Source(location, revision, variant, page)
-
-
-def identity(source: Source, folder: Path) -> dict[str, Any]:
-    """What was really loaded: the commit of a repository, or a fingerprint of a folder's files.
-
-    The fingerprint covers the pipeline's table of contents and, of each of its parts, names, sizes
-    and both ends of every file: enough to tell two versions of weights apart without reading all of
-    them. What else lies in the folder (a page about the model, samples) does not count.
-    """
-    if not source.local:
-        commit = folder.name if _is_commit(folder.name) else None
-        return {"model": source.location, "revision": commit or source.revision}
-    parts = [
-        [path.relative_to(folder).as_posix(), path.stat().st_size, _ends(path)]
-        for path in sorted(_of_the_pipeline(folder))
-        if path.is_file() and not path.name.startswith(".")
-    ]
-    return {"model": str(folder.resolve()), "revision": f"files {content_hash(parts)}"}
+    return PipelineSource(location, revision, variant)
 
 
 def _of_the_pipeline(folder: Path) -> Iterator[Path]:
-    index = folder / "model_index.json"
+    index = folder / _INDEX
     yield index
     parts = json.loads(index.read_text("utf-8"))
     for name, entry in parts.items():
         if isinstance(entry, list):
             yield from (folder / name).rglob("*")
-
-
-def token() -> str | None:
-    """The access token of huggingface.co, from HF_TOKEN or the file that a login writes."""
-    from huggingface_hub import get_token
-
-    found: str | None = get_token()
-    return found
-
-
-def _ends(path: Path) -> str:
-    with path.open("rb") as file:
-        head = file.read(_LOOKED_AT)
-        file.seek(max(0, path.stat().st_size - _LOOKED_AT))
-        return bytes_sha256(head + file.read())
-
-
-def _is_commit(text: str) -> bool:
-    return len(text) == _COMMIT_LENGTH and set(text) <= set("0123456789abcdef")
-
-
-def _chain(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or error.__context__
-    return found

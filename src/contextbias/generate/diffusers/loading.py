@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contextbias.errors import ConfigError, ContextBiasError, Incomplete, MissingPart
-from contextbias.generate.diffusers.hub import Source, identity
+from contextbias.engines.accelerator import device_of, is_out_of_memory
+from contextbias.errors import ConfigError, ContextBiasError, Incomplete, MissingPart, pip_install
+from contextbias.generate.diffusers.hub import PipelineSource
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.profiles import GENERIC, Profile, of_signature, pipeline_class
 from contextbias.generate.diffusers.recipe import Recipe, recipe
-from contextbias.generate.diffusers.tokens import quiet_tokenizers
+from contextbias.weights import hub
 
 _DENOISERS = ("transformer", "unet")
 _WEIGHTS = re.compile(
@@ -73,7 +74,7 @@ def _is_of_its_kind(profile: Profile, folder: Path) -> None:
         )
 
 
-def load(options: DiffusersOptions, profile: Profile, source: Source) -> Loaded:
+def load(options: DiffusersOptions, profile: Profile, source: PipelineSource) -> Loaded:
     """Load the pipeline, fetching it first if need be.
 
     Raises:
@@ -81,8 +82,6 @@ def load(options: DiffusersOptions, profile: Profile, source: Source) -> Loaded:
         MissingPart: Weights or a package are not there.
         Incomplete: It does not fit into the memory.
     """
-    import torch
-
     quiet()
     folder = source.folder()
     made = complete(options, profile, folder)
@@ -91,36 +90,22 @@ def load(options: DiffusersOptions, profile: Profile, source: Source) -> Loaded:
         with _told(options, folder):
             pipeline = _from_pretrained(options, made, source, folder)
             _place(pipeline, options, made, device)
-    except (torch.OutOfMemoryError, MemoryError) as error:
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
         raise Incomplete(
             f"{made.profile.title} does not fit into the memory of this {device} ({error})",
             'take offload = "model" or a quantization, or a smaller model',
         ) from None
     from contextbias.generate.diffusers.facts import facts
 
-    shared = {**identity(source, folder), **facts(pipeline, made, options, device)}
+    shared = {**source.loaded(folder), **facts(pipeline, made, options, device)}
     return Loaded(pipeline, made, device, folder, shared)
-
-
-def device_of(asked: str) -> str:
-    """The device to run on.
-
-    Raises:
-        ConfigError: The one that was asked for is not there.
-    """
-    import torch
-
-    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-    if asked == "auto":
-        return next((name for name, is_there in there.items() if is_there()), "cpu")
-    if asked in there and not there[asked]():
-        raise ConfigError(f"device = {asked!r} is not here", 'take "auto", or see `nvidia-smi`')
-    return asked
 
 
 def quiet() -> None:
     """No progress bars and hints of the libraries: what matters is told by errors and notes."""
-    quiet_tokenizers()  # first: diffusers loads the rest of transformers
+    hub.quiet()  # first: diffusers loads the rest of transformers
     import diffusers
 
     diffusers.utils.logging.disable_progress_bar()
@@ -136,15 +121,17 @@ def _class(folder: Path) -> Any:
         return getattr(diffusers, name)
     except AttributeError:
         raise MissingPart(
-            f"diffusers {diffusers.__version__} has no {name}", "pip install -U diffusers"
+            f"diffusers {diffusers.__version__} has no {name}", pip_install("-U", "diffusers")
         ) from None
 
 
-def _from_pretrained(options: DiffusersOptions, made: Recipe, source: Source, folder: Path) -> Any:
+def _from_pretrained(
+    options: DiffusersOptions, made: Recipe, source: PipelineSource, folder: Path
+) -> Any:
     import torch
     from diffusers import DiffusionPipeline
 
-    variant = _variant(folder) if source.local else source.variant
+    variant = _variant(folder) if source.is_folder else source.variant
     given: dict[str, Any] = {"dtype": getattr(torch, made.dtype), "variant": variant}
     if made.profile.family == "sdxl":
         # Left to itself it adds the watermark wherever the package happens to be installed.
@@ -167,18 +154,16 @@ def _variant(folder: Path) -> str | None:
 @contextmanager
 def _told(options: DiffusersOptions, folder: Path) -> Iterator[None]:
     """Turn what can go wrong with files and packages into errors that say what to do."""
-    import torch
-
     try:
         yield
-    except (torch.OutOfMemoryError, MemoryError, ContextBiasError):
+    except ContextBiasError:
         raise
     except ImportError as error:
         problem = f"model = {options.model!r} needs a package that is not installed ({error})"
         raise MissingPart(problem, "install it") from None
     except Exception as error:  # whatever it is: without a model there is nothing to go on with
-        if isinstance(error, RuntimeError) and "out of memory" in str(error).lower():
-            raise MemoryError(str(error)) from None
+        if is_out_of_memory(error):
+            raise
         said = f"{type(error).__name__}: {error}"
         if "huggingface.co" in said:
             # What the library says of any file in a folder that it cannot make sense of.

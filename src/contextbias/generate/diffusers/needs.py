@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 
-from contextbias.engines.devices import gpus
-from contextbias.errors import MissingPart
-from contextbias.forecast import Forecast
-from contextbias.generate.diffusers.hub import Source, token
+from contextbias.engines import machine
+from contextbias.errors import pip_install
+from contextbias.forecast import Forecast, Requirement
+from contextbias.generate.diffusers.hub import PipelineSource
 from contextbias.generate.diffusers.options import DiffusersOptions
 from contextbias.generate.diffusers.profiles import Profile
 from contextbias.generate.diffusers.recipe import Recipe
+from contextbias.weights.hub import has_token
 
 _RATE = 150.0
 """Teraflops a second that plans reckon with: about half of what an A100 can do at most in 16
@@ -30,9 +29,8 @@ _SEQUENTIAL = 2.0
 """Gigabytes for the layers at work, where one is brought in after the other."""
 
 _PACKAGES = ("torch", "diffusers", "transformers", "accelerate")
-
-Requirement = tuple[str, bool, str, str]
-"""What was looked at, whether it will do, what was found, and what to do where it will not."""
+_EXTRA = "contextbias[diffusers]"
+_LESS = 'take offload = "model", or a quantization'
 
 
 def forecast(made: Recipe, images: int, notes: tuple[str, ...]) -> Forecast:
@@ -55,19 +53,19 @@ def seconds_each(made: Recipe) -> float | None:
 
     steps x passes x operations of a pass, and the decoding, all scaled by the pixels.
     """
-    profile, size = made.profile, made.size
-    if profile.teraflops is None or size is None or profile.size is None:
+    profile, scale = made.profile, made.scale
+    if profile.teraflops is None or scale is None:
         return None
-    pixels = size[0] * size[1] / (profile.size[0] * profile.size[1])
     steps = int(made.call["num_inference_steps"]) * (2 if made.guided else 1)
-    return pixels * (steps * profile.teraflops + profile.decoding) / _RATE
+    return scale * (steps * profile.teraflops + profile.decoding) / _RATE
 
 
-def memory(profile: Profile, options: DiffusersOptions, dtype: str) -> float | None:
+def memory(made: Recipe, options: DiffusersOptions) -> float | None:
     """Gigabytes on the GPU for the weights and one image; None where it is not known."""
+    profile = made.profile
     if profile.denoiser is None:
         return None
-    whole = _BYTES[dtype]
+    whole = _BYTES[made.dtype]
     small = _BYTES_QUANTIZED.get(options.quantization, whole)
     bits = options.quantization.startswith("bnb")
     parts = [
@@ -76,94 +74,78 @@ def memory(profile: Profile, options: DiffusersOptions, dtype: str) -> float | N
         profile.vae * whole,
     ]
     weights = {"none": sum(parts), "model": max(parts), "sequential": _SEQUENTIAL}
-    return weights[options.offload] + profile.activations
+    return weights[options.offload] + made.activations
 
 
 def installed(options: DiffusersOptions) -> None:
     """Raise MissingPart where a package is not installed that the options need."""
-    for package in _PACKAGES:
-        if find_spec(package) is None:
-            raise MissingPart(
-                f"the generator backend 'diffusers' needs {package}, which is not installed",
-                "pip install 'contextbias[diffusers]'",
-            )
-    if options.quantization.startswith("bnb") and find_spec("bitsandbytes") is None:
-        raise MissingPart(
-            f'quantization = "{options.quantization}" needs the package bitsandbytes, which is not'
-            " installed",
-            'take quantization = "fp8", or run `pip install bitsandbytes`',
+    machine.require(_PACKAGES, "the generator backend 'diffusers'", pip_install(_EXTRA))
+    if options.quantization.startswith("bnb"):
+        machine.require(
+            ["bitsandbytes"],
+            f'quantization = "{options.quantization}"',
+            f'take quantization = "fp8", or run `{pip_install("bitsandbytes")}`',
         )
-    if options.watermark and find_spec("imwatermark") is None:
-        raise MissingPart(
-            "watermark = true needs the package invisible-watermark, which is not installed",
-            "run `pip install invisible-watermark`, or leave the option out",
+    if options.watermark:
+        machine.require(
+            ["imwatermark"],
+            "watermark = true",
+            f"run `{pip_install('invisible-watermark')}`, or leave the option out",
         )
 
 
-def notes(options: DiffusersOptions, made: Recipe, source: Source) -> Iterator[str]:
+def notes(options: DiffusersOptions, made: Recipe, source: PipelineSource) -> Iterator[str]:
     """What should be known before any spend."""
     profile = made.profile
-    if not source.local:
+    if not source.is_folder:
         yield from _licence(profile, source)
-    if not source.pinned:
-        yield (
-            f"revision {source.revision!r} of {source.location} is not pinned: it may change while"
-            " the study runs; write the commit that the first images name"
-        )
+    yield from source.warnings("images")
     if options.negative_prompt is None and made.negative is None and profile.cfg_argument:
         yield f"no negative prompt: it would have no effect with {profile.title} as it is set"
     if made.guided and profile.guidance_kind == "embedded":
         yield "a negative prompt doubles the time of an image"
     if options.quantization != "none":
         yield f"quantised ({options.quantization}): not the generator that its makers published"
-    yield from _fits(options, made)
+    if _wants_a_gpu(options):
+        yield from machine.memory_notes(memory(made, options), _LESS)
 
 
-def requirements(options: DiffusersOptions, made: Recipe, source: Source) -> Iterator[Requirement]:
+def requirements(
+    options: DiffusersOptions, made: Recipe, source: PipelineSource
+) -> Iterator[Requirement]:
     """What has to be there, for the doctor."""
     for package in _PACKAGES:
-        found = _version(package)
-        fix = "" if found else "pip install 'contextbias[diffusers]'"
-        yield package, found is not None, found or "missing", fix
+        yield machine.package(package, pip_install(_EXTRA))
     if options.quantization.startswith("bnb"):
-        found = _version("bitsandbytes")
-        yield "bitsandbytes", found is not None, found or "missing", "pip install bitsandbytes"
+        yield machine.package("bitsandbytes", pip_install("bitsandbytes"))
     if options.watermark:
-        found = _version("invisible-watermark")
-        fix = "pip install invisible-watermark"
-        yield "invisible-watermark", found is not None, found or "missing", fix
+        yield machine.package("invisible-watermark", pip_install("invisible-watermark"))
     yield from _weights(source, made.profile)
-    here = gpus()
-    names = ", ".join(f"{gpu.name} ({gpu.memory})" for gpu in here)
-    fix = "" if here else "run it on a machine with one: without, full-size models take very long"
-    yield "GPU", bool(here), names or "none that nvidia-smi lists", fix
-    needed = memory(made.profile, options, made.dtype)
-    if needed is not None and here:
-        most = max(_gigabytes(gpu.memory) for gpu in here)
-        fix = "" if needed <= most else 'take offload = "model", or a quantization'
-        yield "GPU memory", needed <= most, f"{needed:.0f} GB expected, {most:.0f} GB there", fix
+    if _wants_a_gpu(options):
+        yield machine.gpu()
+        yield from machine.gpu_memory(memory(made, options), _LESS)
 
 
-def _weights(source: Source, profile: Profile) -> Iterator[Requirement]:
+def _wants_a_gpu(options: DiffusersOptions) -> bool:
+    return options.device in ("auto", "cuda")
+
+
+def _weights(source: PipelineSource, profile: Profile) -> Iterator[Requirement]:
     try:
-        there = source.in_cache()
+        there = source.is_here()
     except ImportError:
-        return
-    state = "on this machine" if there else "not on this machine"
-    fix = "the folder holds no pipeline" if source.local else "fetched when the first image is made"
-    yield f"weights {source.location}", there, state, "" if there else fix
-    if source.local:
+        return  # the packages above say it
+    yield machine.weights(source, there, holds="pipeline", first="image is made")
+    if source.is_folder:
         return
     if profile.gated:
-        has_token = token() is not None
+        found = "an access token is set" if has_token() else "gated, and no access token is set"
         fix = f"accept the licence at {source.page} and set HF_TOKEN"
-        found = "an access token is set" if has_token else "gated, and no access token is set"
-        yield "access", there or has_token, found, "" if there or has_token else fix
-    found = source.revision if source.pinned else f"{source.revision!r} may change"
-    yield "revision", source.pinned, found, "" if source.pinned else "write a commit"
+        yield "access", there or has_token(), found, fix
+    yield machine.pin(source)
 
 
-def _licence(profile: Profile, source: Source) -> Iterator[str]:
+def _licence(profile: Profile, source: PipelineSource) -> Iterator[str]:
     if not profile.licence:
         yield f"licence: see {source.page}"
         return
@@ -171,39 +153,8 @@ def _licence(profile: Profile, source: Source) -> Iterator[str]:
     if not profile.gated:
         return
     try:
-        lacking = token() is None and not source.in_cache()
+        lacking = not has_token() and not source.is_here()
     except ImportError:
         lacking = True
     if lacking:
         yield f"gated: accept the licence at {source.page}, and set HF_TOKEN: none is set"
-
-
-def _fits(options: DiffusersOptions, made: Recipe) -> Iterator[str]:
-    needed = memory(made.profile, options, made.dtype)
-    if needed is None:
-        return
-    here = gpus()
-    most = max((_gigabytes(gpu.memory) for gpu in here), default=None)
-    told = f"about {needed:.0f} GB of GPU memory expected"
-    if most is None:
-        yield f"{told}; no GPU is seen here"
-    elif needed > most:
-        yield f'{told}, {most:.0f} GB there: take offload = "model", or a quantization'
-    else:
-        yield f"{told}, {most:.0f} GB there"
-
-
-def _gigabytes(told: str) -> float:
-    """``143771 MiB`` -> 150.8; what cannot be read is 0."""
-    number, _, unit = told.partition(" ")
-    try:
-        return float(number) * {"MiB": 2**20, "GiB": 2**30}.get(unit, 0) / 1e9
-    except ValueError:
-        return 0.0
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

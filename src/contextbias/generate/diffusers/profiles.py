@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from contextbias.errors import ConfigError, nearest
+from contextbias.weights.hub import is_folder
 
 GENERIC = "generic"
 """The profile of a pipeline that has none of its own: its signature is asked."""
@@ -148,12 +149,6 @@ def profile_for(model: str, named: str | None) -> Profile:
         hint = nearest(model, [*known]) or f"known: {', '.join(n for n in known if n != GENERIC)}"
         raise ConfigError(f"there is no model {model!r}", f"{hint}; or owner/name, or a folder")
     return known[GENERIC]
-
-
-def is_folder(model: str) -> bool:
-    """Whether `model` means a folder of this machine rather than a repository."""
-    looks_so = model.startswith(("/", ".", "~")) or model.count("/") > 1
-    return looks_so or Path(model).is_dir()
 
 
 def pipeline_class(folder: Path) -> str:

@@ -54,6 +54,19 @@ class Recipe:
         return (self.call["width"], self.call["height"]) if "width" in self.call else None
 
     @property
+    def scale(self) -> float | None:
+        """Its pixels in those of the native size; None where one of the two is not known."""
+        native = self.profile.size
+        if self.size is None or native is None:
+            return None
+        return self.size[0] * self.size[1] / (native[0] * native[1])
+
+    @property
+    def activations(self) -> float:
+        """Gigabytes that an image is expected to take beside the weights."""
+        return self.profile.activations * (1.0 if self.scale is None else self.scale)
+
+    @property
     def longest(self) -> int | None:
         """Tokens that the long encoder takes; None: it has no such argument."""
         length: int | None = self.call.get("max_sequence_length", self.profile.max_sequence_length)

@@ -7,7 +7,6 @@ for that. So tokens are counted before anything is made, with the model's tokeni
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any
 from contextbias.errors import ConfigError, MissingPart
 from contextbias.generate.diffusers.recipe import Recipe
 from contextbias.generate.protocol import Job
+from contextbias.weights.hub import quiet
 
 _NO_LIMIT = 10**6  # tokenizers without a limit have an astronomical one
 _LISTED = 3  # prompts that the error quotes
@@ -35,15 +35,6 @@ class Encoder:
     """Tokens of a text, uncut, those marks included."""
 
 
-def quiet_tokenizers() -> None:
-    """No progress bars and hints of transformers and the hub."""
-    import transformers
-
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-
-
 def encoders(folder: Path, recipe: Recipe) -> tuple[Encoder, ...]:
     """The tokenizers of a saved pipeline, and what their encoders take.
 
@@ -54,7 +45,7 @@ def encoders(folder: Path, recipe: Recipe) -> tuple[Encoder, ...]:
     Raises:
         MissingPart: A tokenizer is not there or cannot be loaded.
     """
-    quiet_tokenizers()
+    quiet()
     index = json.loads((folder / "model_index.json").read_text("utf-8"))
     found = []
     for name, entry in sorted(index.items()):
