@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,20 @@ def test_dry_then_for_good_then_nothing_to_do(
     assert "nothing to do" in capfd.readouterr().err
 
 
+def test_more_than_the_labels_give_is_said(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(str(root), "--prompts", "100000", "--dry-run") == 0
+    out, _ = capfd.readouterr()
+    assert re.match(
+        r"[\d,]+ prompts \(100,000 were asked for; the study's labels give no more\)", out
+    )
+    assert call(str(root), "--prompts", "100000", "--images", "1", "--limit", "1") == 0
+    assert "100,000 known prompts were asked for; the labels that this" in capfd.readouterr().err
+
+
 def test_json_of_a_forecast(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert call(str(root), "--context-free", "--dry-run", "--json") == 0
     found = json.loads(capfd.readouterr().out)
-    assert 2 <= found["prompts"] <= 220
+    assert 2 <= found["prompts"] <= found["asked"] == 220
     assert found["work"]["sections"][0]["pending"] == 10 * found["prompts"]
 
 

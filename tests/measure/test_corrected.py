@@ -11,6 +11,7 @@ import pytest
 from tests.measure.answered import answer, people
 from tests.measure.facts import fact, frame
 
+from contextbias.errors import InputError
 from contextbias.measure import measure
 from contextbias.measure.arrays import count_readers
 from contextbias.measure.clustered import design_effects
@@ -192,6 +193,12 @@ def test_lists_are_corrected_label_by_label() -> None:
             row = one(rows, method, label=label, condition="CF")
             assert row["point"] == pytest.approx(truth, abs=0.02), (label, method)
     assert one(rows, "wilson-clustered", label="lamp", condition="CF")["point"] == 0.125
+
+
+def test_an_image_under_several_prompts_is_refused() -> None:
+    facts = [fact("i0", "mood", "calm", role=role) for role in ("nurse", "ceo")]
+    with pytest.raises(InputError, match=r"the image i0 .* several prompts"):
+        measure(frame(facts), bootstrap=0, judged=people([answer("a", "i0", "calm")]))
 
 
 def test_nothing_has_one_spelling_and_no_row() -> None:

@@ -88,7 +88,9 @@ def _print_forecast(folder: Path, size: Size, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(found, indent=2, allow_nan=False))
         return
-    print(f"{found['prompts']:,} prompts, such as")
+    few = found["asked"] > found["prompts"]
+    why = f" ({found['asked']:,} were asked for; the study's labels give no more)" if few else ""
+    print(f"{found['prompts']:,} prompts{why}, such as")
     print("\n".join(f"  {text}" for text in found["examples"]))
     print("\n".join(work_lines(found["work"])))
     print("nothing was done (--dry-run)")

@@ -102,6 +102,9 @@ def corrected_estimates(
         corrected rows judged images that people answered; ``n_missing``: the others. Null with the
         note `FEW_LABELS` or `NOT_INVERTIBLE`. Labels that neither people nor the reader gave to a
         judged image have no row.
+
+    Raises:
+        InputError: An image id stands under several prompts.
     """
     found: dict[str, dict[str, list[Consensus]]] = {}
     for one in agreed:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from contextbias.errors import InputError
 from contextbias.measure.arrays import ReaderCounts
 from contextbias.measure.nothing import with_empty_lists
 from contextbias.measure.people import Consensus
@@ -109,8 +110,20 @@ def clusters_of(counts: ReaderCounts) -> dict[str, dict[Prompt, int]]:
 
 
 def images_of(facts: pl.DataFrame, clusters: Mapping[Prompt, int]) -> JudgedImages:
-    """The images of one generator, by id, each once."""
-    images = facts.unique("image_id", keep="first", maintain_order=True).sort("image_id")
+    """The images of one generator, by id.
+
+    Raises:
+        InputError: An id stands under several prompts: nobody knows for which of its populations it
+            was drawn, and with which weight.
+    """
+    images = facts.unique(["image_id", "role", "condition", "prompt_id"], maintain_order=True)
+    images = images.sort("image_id")
+    if images["image_id"].n_unique() < images.height:
+        twice = images.filter(pl.col("image_id").is_duplicated())["image_id"][0]
+        raise InputError(
+            f"the image {twice} that people could judge stands under several prompts",
+            "give each prompt's image an id of its own",
+        )
     keys = list(images.select("role", "condition", "prompt_id").iter_rows())
     # A prompt of which nothing was counted is a context of its own.
     known = {key: number for number, key in enumerate(dict.fromkeys(keys), len(clusters))}

@@ -56,6 +56,8 @@ class Prepared:
     """Every prompt, in the order in which they were made."""
     files: dict[str, bytes]
     """Name -> content."""
+    asked: int
+    """How many were asked for; more than there are where the study's labels give no more."""
 
 
 def prepare(study: Study, size: Size, *, home: str = os.pardir) -> Prepared:
@@ -79,16 +81,18 @@ def prepare(study: Study, size: Size, *, home: str = os.pardir) -> Prepared:
     if not study.config.readers:
         raise ConfigError("study.toml names no reader", "add a [[readers]] section")
     folder = study.root / FOLDER
-    prompts = _prompts(wanted, known_prompts(folder), size)
+    known = known_prompts(folder)
+    asked = size.prompts or len(known) or PROMPTS
+    prompts = _prompts(wanted, known, asked, context_free=size.context_free)
     images = size.images
     if images is None:
-        known = folder / CONFIG_FILE
-        images = load_config(known).study.images_per_prompt if known.is_file() else IMAGES
+        config = folder / CONFIG_FILE
+        images = load_config(config).study.images_per_prompt if config.is_file() else IMAGES
     files = {
         PROMPTS_FILE: _listed(prompts),
         CONFIG_FILE: _config_text(study.config, wanted, images, home).encode(),
     }
-    return Prepared(tuple(prompts), files)
+    return Prepared(tuple(prompts), files, asked)
 
 
 def is_there(folder: Path, prepared: Prepared) -> bool:
@@ -126,9 +130,10 @@ def known_prompts(folder: Path) -> list[Explicit]:
         ) from None
 
 
-def _prompts(wanted: Wanted, known: list[Explicit], size: Size) -> list[Explicit]:
-    """Those that are there, and as many more as are asked for."""
-    count = size.prompts or len(known) or PROMPTS
+def _prompts(
+    wanted: Wanted, known: list[Explicit], count: int, *, context_free: bool
+) -> list[Explicit]:
+    """Those that are there, and as many more as are asked for and the study's labels give."""
     if count <= len(known):
         return known
     frames = frames_of(wanted.prompts)
@@ -143,7 +148,7 @@ def _prompts(wanted: Wanted, known: list[Explicit], size: Size) -> list[Explicit
         frames,
         count + len(known),
         can_tell=_Told(wanted),
-        context_free=size.context_free,
+        context_free=context_free,
     )
     there = {(each.role, each.named) for each in known}
     new = [each for each in made if (each.role, each.named) not in there]

@@ -51,6 +51,11 @@ def validate(study: Study, size: Size, options: Options) -> Validated:
         options.progress.say(
             f"{len(prepared.prompts):,} known prompts are there already, and are kept"
         )
+    if prepared.asked > len(prepared.prompts):
+        options.progress.say(
+            f"{prepared.asked:,} known prompts were asked for; the labels that this study shows "
+            f"give {len(prepared.prompts):,}"
+        )
     preset = options.preset or derived.other_preset(study)
     folder = study.root / FOLDER
     put(folder, prepared)
@@ -78,7 +83,8 @@ def forecast(study: Study, size: Size) -> dict[str, Any]:
     """What a validation will take; changes nothing, and spends nothing.
 
     Returns:
-        ``prompts`` (how many), ``examples`` (some of them) and ``work``, as `workload` has it.
+        ``prompts`` (how many), ``asked`` (how many were asked for), ``examples`` (some of them)
+        and ``work``, as `workload` has it.
 
     Raises:
         As `validate`.
@@ -87,6 +93,7 @@ def forecast(study: Study, size: Size) -> dict[str, Any]:
     folder = study.root / FOLDER
     found = {
         "prompts": len(prepared.prompts),
+        "asked": prepared.asked,
         "examples": [each.text for each in prepared.prompts[:6]],
     }
     if is_there(folder, prepared) and (folder / STORE_FILE).is_file():
