@@ -17,7 +17,7 @@ from tests.llm.fake import FakeModel, Said
 
 from contextbias.canonicalise import CLUSTER, TABLE, Grouping, LabelMapping
 from contextbias.canonicalise.encoder import Vectors
-from contextbias.canonicalise.llm import model_labels, offline_labels, open_questions
+from contextbias.canonicalise.llm import expected_questions, model_labels, offline_labels
 from contextbias.canonicalise.llm_join import Decided, joined_labels
 from contextbias.canonicalise.llm_question import SCHEMA, Part, faults_of, question_of
 from contextbias.canonicalise.mapping import OPEN
@@ -197,7 +197,7 @@ def test_groups_seldom_given_are_not_asked_about() -> None:
 def test_what_would_be_asked_can_be_told_before() -> None:
     model = FakeModel(keeps)
     settler = Settler(Journal(None), model.settings(), model)
-    asked = open_questions({G: COATS}, HOW, settler)
+    asked = expected_questions({G: COATS}, HOW, settler)
     assert not model.asked
     mapping_of(COATS, model)
     assert [q.key for q in asked] == [q.key for q in model.asked]

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.canonicalise.test_llm_study import STUDY, mapping, run, stale_files
@@ -13,6 +14,8 @@ from tests.cli.test_bad_input import assert_refused, call
 from tests.provider import FakeProvider, Fault, Question
 
 from contextbias.errors import Incomplete
+from contextbias.pipeline.selection import Wanted
+from contextbias.pipeline.workload import workload
 from contextbias.store import Study
 
 
@@ -93,6 +96,56 @@ def test_the_plan_asks_nothing(study: Path) -> None:
         assert re.match(r"\d+ groups to ask about, about [\d,]+ tokens sent", done.stdout)
         assert provider.log == []
         assert not (study / "asked").exists()
+
+
+def in_plan(root: Path) -> dict[str, Any]:
+    """The section of the language model in `contextbias plan`."""
+    with Study.open(root) as opened:
+        sections = workload(Wanted(opened))["sections"]
+    (found,) = [each for each in sections if each["stage"] == "canonicalise"]
+    assert found["name"] == "gpt-5-mini"
+    return found
+
+
+def test_plan_has_what_the_language_model_takes(study: Path, tmp_path: Path) -> None:
+    with FakeProvider(key=None, answer=keeps).running() as provider:
+        with_model(study, provider)
+        before = in_plan(study)
+        assert provider.log == []
+        assert before["wanted"] == before["pending"] == before["calls"] > 0
+        assert before["tokens_in"] > 0
+        assert before["money"] > 0
+        run(study, "canonicalise")
+        assert len(provider.billed()) == before["calls"]
+        after = in_plan(study)
+        assert (after["wanted"], after["done"]) == (before["wanted"], before["wanted"])
+        assert (after["pending"], after["calls"]) == (0, 0)
+        unread = tmp_path / "unread"
+        Study.create(unread, (study / "study.toml").read_text()).close()
+        coming = in_plan(unread)
+    assert (coming["wanted"], coming["calls"]) == (0, None)
+    assert "known after reading; a thousand take about" in coming["notes"][0]
+
+
+def test_plan_says_that_terms_are_still_to_come(study: Path) -> None:
+    with FakeProvider(key=None, answer=keeps).running() as provider:
+        with_model(study, provider)
+        text = (study / "study.toml").read_text()
+        more = text.replace("images_per_prompt = 1", "images_per_prompt = 2")
+        (study / "study.toml").write_text(more)
+        note = in_plan(study)["notes"][0]
+    assert note == "of the 36 readings so far; 36 to come may bring further terms"
+
+
+def test_plan_says_what_grouping_lacks(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeProvider(key=None, answer=keeps).running() as provider:
+        with_model(study, provider)
+        text = (study / "study.toml").read_text().replace('groups = "table"', 'groups = "cluster"')
+        (study / "study.toml").write_text(text)
+        monkeypatch.setenv("CONTEXTBIAS_CACHE", str(study / "none"))
+        found = in_plan(study)
+    assert found["pending"] == 0
+    assert "models fetch" in found["notes"][0]
 
 
 def test_a_plan_without_a_model_is_refused(study: Path) -> None:

@@ -12,10 +12,10 @@ from tests.cli.test_bad_input import assert_refused, call
 from tests.llm.fake import FakeModel, Said
 
 from contextbias import pipeline
-from contextbias.canonicalise import LabelMapping
+from contextbias.canonicalise import TABLE, Grouping, LabelMapping, llm
 from contextbias.canonicalise.cluster import Constraints
 from contextbias.errors import ConfigError, Incomplete
-from contextbias.llm import Question
+from contextbias.llm import Journal, Question, Settler
 from contextbias.pipeline import Options, model_labels
 from contextbias.pipeline.derived import stale
 from contextbias.pipeline.selection import Wanted
@@ -166,6 +166,28 @@ def test_no_answer_is_said_and_asked_again(study: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(model_labels, "_served", lambda *_: up)
     run(study, "canonicalise")
     assert len(up.asked) == len(down.asked)
+
+
+def test_a_label_of_more_groups_than_anybody_saw_is_said() -> None:
+    def glues(asked: Question) -> Said:
+        terms = list(asked.about["terms"])
+        same = list(asked.about["shown"])
+        return {"groups": [{"label": terms[0], "terms": terms, "same_as": same}]}
+
+    def said(number: int) -> list[str]:
+        model = FakeModel(glues)
+        settler = Settler(Journal(None), model.settings(), model)
+        terms = {"items": {f"q{n:02}": 1 for n in range(number)}}
+        found = model_labels.decisions_in_words(
+            llm.model_labels(terms, Grouping(method=TABLE), settler)
+        )
+        return [line for line in found if "more than the model ever saw" in line]
+
+    assert said(13) == []
+    assert said(14) == [
+        "items: 'q00' is the label of 14 groups now, more than the model ever saw at once: look at "
+        "`contextbias labels --model` before you use it"
+    ]
 
 
 @pytest.mark.parametrize(

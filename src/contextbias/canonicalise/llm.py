@@ -105,17 +105,17 @@ def model_labels(
     )  # fmt: skip
 
 
-def open_questions(
+def expected_questions(
     vocabulary: Vocabulary, grouping: Grouping, settler: Settler,
     encoder: Callable[[], Encoder] | None = None, *, known: LabelMapping | None = None,
     at_least: int = 1,
 ) -> list[Question]:  # fmt: skip
-    """What `model_labels` would ask now; repairs not counted. See there for the arguments."""
+    """What `model_labels` asks, answered or not; repairs not counted. Its arguments."""
     offline = group_labels(vocabulary, grouping, encoder, known=_as_offline(known, grouping))
     groups = list(_groups(vocabulary, grouping, offline))
     asked = _worth_asking(vocabulary, groups, at_least)
     questions = _questions(vocabulary, grouping, groups, asked, settler, encoder)
-    return settler.open([q for q in questions.values() if not _is_alone(q)])
+    return [question for question in questions.values() if not _is_alone(question)]
 
 
 def offline_labels(mapping: LabelMapping) -> LabelMapping:

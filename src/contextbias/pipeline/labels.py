@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import unreadable
-from contextbias.pipeline.model_labels import MODEL, asked_mapping, forecast, kept_mapping
+from contextbias.forecast import Forecast
+from contextbias.pipeline.model_labels import (
+    MODEL,
+    LabelWork,
+    asked_mapping,
+    kept_mapping,
+    work_of,
+    work_of_a_thousand,
+)
 from contextbias.progress import Progress
-from contextbias.schema import CODEBOOK_VERSION
+from contextbias.schema import CODEBOOK_VERSION, EMPTY, UNKNOWN
 from contextbias.store import MAPPING_FILE, Study
 from contextbias.tables import ReadingRow
 
 if TYPE_CHECKING:
     from contextbias.canonicalise import Grouping, LabelMapping
     from contextbias.canonicalise.encoder import Encoder
-    from contextbias.forecast import Forecast
+    from contextbias.pipeline.selection import Wanted
 
 _SHOWN_CHANGES = 5
 
@@ -72,7 +81,6 @@ def label_questions(study: Study, progress: Progress) -> Forecast:
         InputError: There is no reading.
         MissingPart: As `mapping_of`.
     """
-    from contextbias.canonicalise import vocabulary_of
     from contextbias.pipeline.selection import Wanted
 
     grouping = _grouping(study)
@@ -85,10 +93,53 @@ def label_questions(study: Study, progress: Progress) -> Forecast:
     readings = wanted.readings(wanted.images())
     if not readings and not study.counts()["frequencies"]:
         raise InputError(f"{study.root} has no reading", "run the extract stage first")
+    return _work(study, readings, grouping, progress.say).forecast
+
+
+def label_work(wanted: Wanted, coming: int) -> LabelWork | None:
+    """The language model's part in `plan`; None where study.toml gives it none.
+
+    Args:
+        wanted: The configuration.
+        coming: Readings that are still to be made: their terms are not known yet.
+
+    Raises:
+        ConfigError: An option of the model is wrong.
+    """
+    study = wanted.study
+    grouping = _grouping(study)
+    if grouping is None or study.config.canonicalise.mapping != MODEL:
+        return None
+    readings = wanted.readings(wanted.images())
+    if not readings and not study.counts()["frequencies"]:
+        some = work_of_a_thousand(study)
+        money = "price not known" if some.money is None else f"{some.money:,.2f} {some.currency}"
+        note = (
+            "how many groups of terms it is asked about is known after reading; a thousand take "
+            f"about {some.tokens_in:,} tokens sent and {some.tokens_out:,} received, {money}"
+        )
+        return LabelWork(0, 0, Forecast(notes=(note, *some.notes)))
+    try:
+        found = _work(study, readings, grouping, lambda _: None)
+    except MissingPart as error:
+        return LabelWork(0, 0, Forecast(notes=(str(error),)))
+    notes = found.forecast.notes
+    if coming:
+        notes = (f"of the {len(readings):,} readings so far; {coming:,} to come may bring further "
+                 "terms", *notes)  # fmt: skip
+    size = 4 * (found.forecast.tokens_out or 0)
+    return replace(found, forecast=replace(found.forecast, notes=notes, size=size))
+
+
+def _work(
+    study: Study, readings: Sequence[ReadingRow], grouping: Grouping, say: Callable[[str], None]
+) -> LabelWork:
+    from contextbias.canonicalise import vocabulary_of
+
     vocabulary = vocabulary_of(readings, study.frequencies())
     number = sum(len(terms) for terms in vocabulary.values())
-    encoder = cache(lambda: _encoder(number, progress.say))
-    return forecast(study, vocabulary, grouping, encoder, _last(study))
+    encoder = cache(lambda: _encoder(number, say))
+    return work_of(study, vocabulary, grouping, encoder, _last(study))
 
 
 def say_changes(study: Study, mapping: LabelMapping, say: Callable[[str], None]) -> None:
@@ -98,7 +149,7 @@ def say_changes(study: Study, mapping: LabelMapping, say: Callable[[str], None])
     if not mapping.made:
         return
     terms = sum(len(pairs) for pairs in mapping.labels.values())
-    labels = sum(len(set(pairs.values())) for pairs in mapping.labels.values())
+    labels = sum(len({*pairs.values()} - {UNKNOWN, EMPTY}) for pairs in mapping.labels.values())
     rules = Counter(rule for pairs in mapping.rules.values() for rule in pairs.values())
     by = ", ".join(f"{number:,} by {rule}" for rule, number in sorted(rules.items()))
     say(f"{terms:,} terms are {labels:,} labels" + (f" ({by})" if by else ""))

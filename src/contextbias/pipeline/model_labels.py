@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contextbias.llm import Asker, Journal, Settler
@@ -90,23 +91,46 @@ def kept_mapping(
     return model_labels(vocabulary, grouping, settler, known=last, at_least=least)
 
 
-def forecast(
+@dataclass(frozen=True, slots=True)
+class LabelWork:
+    """Groups that a language model is asked about."""
+
+    wanted: int
+    """All of them, as far as their terms are known."""
+    pending: int
+    """Those that it has not answered."""
+    forecast: Forecast
+    """What asking about these is expected to take; repairs not counted."""
+
+
+def work_of(
     study: Study,
     vocabulary: Vocabulary,
     grouping: Grouping,
     encoder: Callable[[], Encoder],
     last: LabelMapping | None,
-) -> Forecast:
-    """What the questions that are open are expected to take; asks nobody, writes nothing."""
-    from contextbias.canonicalise.llm import open_questions
+) -> LabelWork:
+    """What is still to be asked; asks nobody, writes nothing."""
+    from contextbias.canonicalise.llm import expected_questions
 
     journal = Journal(study.root / JOURNAL)
     served = _served(study, journal)
     settler = Settler(journal, served.settings(), served)
     least = study.config.canonicalise.at_least
-    return served.forecast(
-        open_questions(vocabulary, grouping, settler, encoder, known=last, at_least=least)
+    questions = expected_questions(
+        vocabulary, grouping, settler, encoder, known=last, at_least=least
     )
+    left = settler.open(questions)
+    return LabelWork(len(questions), len(left), served.forecast(left))
+
+
+def work_of_a_thousand(study: Study) -> Forecast:
+    """What a thousand groups of usual length would take, where no term is known yet."""
+    from contextbias.canonicalise.llm_question import MOST_SHOWN, question_of
+
+    term = "white lab coat"
+    question = question_of("items", [term] * 2, {term: 1}, [term] * MOST_SHOWN)
+    return _served(study, Journal(None)).forecast([question] * 1000)
 
 
 def decisions_in_words(mapping: LabelMapping) -> list[str]:
@@ -118,7 +142,7 @@ def decisions_in_words(mapping: LabelMapping) -> list[str]:
     line = f"{asked:,} groups put to {mapping.made['model']['model']}: {found['kept']:,} kept"
     line += f", {found['changed']:,} changed"
     rest = {status: n for status, n in found.items() if status not in _ANSWERED}
-    lines = [line]
+    lines = [line, *_large_labels(mapping)]
     if rest:
         why = ", ".join(f"{number:,} {status}" for status, number in sorted(rest.items()))
         lines.append(f"the offline group stands where there is no usable answer ({why})")
@@ -127,6 +151,23 @@ def decisions_in_words(mapping: LabelMapping) -> list[str]:
     return lines
 
 
+def _large_labels(mapping: LabelMapping) -> list[str]:
+    """Labels of more groups than any single answer could join: nobody saw all of it at once."""
+    from contextbias.canonicalise.llm_question import MOST_SHOWN
+
+    groups = Counter(
+        (each["dimension"], mapping.labels[each["dimension"]][each["offline"]])
+        for each in mapping.decisions
+    )
+    return [
+        f"{dimension}: {label!r} is the label of {number:,} groups now, more than the model ever "
+        "saw at once: look at `contextbias labels --model` before you use it"
+        for (dimension, label), number in groups.most_common(_SHOWN_LARGE)
+        if number > MOST_SHOWN + 1
+    ]
+
+
+_SHOWN_LARGE = 3
 _ANSWERED = ("alone", "changed", "kept", "not asked")
 
 

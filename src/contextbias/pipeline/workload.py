@@ -16,6 +16,8 @@ from contextbias.extract.protocol import FINISHED
 from contextbias.extract.work import reading_id
 from contextbias.forecast import Forecast
 from contextbias.ids import content_hash
+from contextbias.pipeline.labels import label_work
+from contextbias.pipeline.model_labels import MODEL as LABELS_BY_MODEL
 from contextbias.pipeline.paid import READINGS_A_BATCH
 from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.sessions import in_batches
@@ -30,7 +32,7 @@ _NO_ACCELERATOR = {"cpu", "mps"}
 
 
 def workload(wanted: Wanted) -> dict[str, Any]:
-    """Sections of all generators and readers, and what the disk needs.
+    """Sections of generators, readers and a language model that labels, and what the disk needs.
 
     Returns:
         ``sections``: stage, name, backend, wanted, done, pending, workers, wall_seconds (with all
@@ -47,6 +49,8 @@ def workload(wanted: Wanted) -> dict[str, Any]:
         _of_reader(wanted.study, section, readable, coming, pixels)
         for section in wanted.study.config.readers
     ]
+    to_read = sum(section["pending"] for section in sections if section["stage"] == "extract")
+    sections += _of_labels(wanted, to_read)
     return {"sections": sections, "disk": _disk(wanted.study, sections)}
 
 
@@ -131,6 +135,18 @@ def _of_reader(
         forecast = replace(forecast, notes=(*forecast.notes, note))
     workers = _workers(study, backend, left, batch_size=READINGS_A_BATCH)
     return _section("extract", section, (total, total - left, left), forecast, workers)
+
+
+def _of_labels(wanted: Wanted, to_read: int) -> list[dict[str, Any]]:
+    """The section of the language model that labels terms, where study.toml names one."""
+    found = label_work(wanted, to_read)
+    if found is None:
+        return []
+    section = BackendSection.model_construct(
+        name=str(wanted.study.config.canonicalise.model["model"]), backend=LABELS_BY_MODEL
+    )
+    counts = (found.wanted, found.wanted - found.pending, found.pending)
+    return [_section("canonicalise", section, counts, found.forecast, 1)]
 
 
 def _section(
