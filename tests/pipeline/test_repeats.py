@@ -15,6 +15,7 @@ from contextbias.errors import ConfigError
 from contextbias.pipeline import STAGES, Done, Options
 from contextbias.pipeline.repeats import repeats, sample
 from contextbias.pipeline.selection import Wanted
+from contextbias.progress import Silent
 from contextbias.store import Study
 
 TEXT = """
@@ -42,6 +43,16 @@ def root(tmp_path: Path) -> Path:
     Study.create(folder, TEXT).close()
     run(folder, *STAGES[:-1])
     return folder
+
+
+class Told(Silent):
+    """A progress that remembers what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
 
 
 def run(
@@ -156,3 +167,17 @@ def test_the_command(root: Path) -> None:
     assert isinstance(alone.exception, ConfigError)
     assert "--repeat" in str(alone.exception)
     assert CliRunner().invoke(app, ["extract", str(root), "--repeat", "-1"]).exit_code == 2
+
+
+def test_a_reader_that_cannot_vary_is_not_asked_again(root: Path) -> None:
+    """It could only agree with itself, for as much work as the first time; the others are read."""
+    sure = '[[readers]]\nname = "sure"\nbackend = "simulated"\noptions = {preset = "noiseless"}\n'
+    (root / "study.toml").write_text(TEXT + sure)
+    run(root, "extract")
+    told = Told()
+    options = Options(repeat=2, sample=3, progress=told)
+    with Study.open(root, writing=True) as study:
+        (done,) = pipeline.run(study, ("extract",), options)
+    assert done.new == 6  # of the other reader
+    (said,) = told.said
+    assert said.startswith("sure says the same of a picture every time")

@@ -240,7 +240,8 @@ def test_a_server_that_only_drips_does_not_hold_a_request() -> None:
         connection = Connection(provider.base_url, timeout=0.4)
         found, error = collect(exchange([1], asking(), connection=connection, pacing=FAST))
     assert error is None
-    assert (found[1].status, found[1].tries) == ("ok", ("timeout",))
+    assert found[1].status == "ok"
+    assert found[1].tries[0] == "timeout"
 
 
 def test_no_credit_ends_it() -> None:
