@@ -19,11 +19,13 @@ from tests.conftest import CHECKOUT
 from tests.engines.tasks import Keeping
 
 from contextbias.engines import Engine, check
-from contextbias.engines.cluster import _Actor, run_there
+from contextbias.engines.cluster import _Actor, _Crew, _Hand, run_there
 from contextbias.errors import ConfigError, InputError, MissingPart
 from contextbias.files import StudyFiles
 
 pytest.importorskip("ray")
+
+from ray.exceptions import RayError
 
 # A generator of another package: the simulated one, which leaves a mark for each image that it
 # makes, begins when as many workers are there as `crew` says, and kills its own process at some
@@ -319,7 +321,48 @@ def test_a_cluster_that_does_not_start_leaves_nothing(
     assert dict(os.environ) == before
 
 
+DRIVER = """
+import sys
+from pathlib import Path
+from contextbias.engines import Engine, close, run_batches
+from tests.engines.tasks import Seated
+engine = Engine(kind="ray", devices=("0", "1"))
+task = Seated(Path(sys.argv[1]), crew=2)
+try:
+    batches = [[n] for n in range(6)]
+    for rows in run_batches(task, batches, parallel="devices", workers=1, engine=engine):
+        print(*rows)
+finally:
+    close()
+"""
+
+
+def test_each_gpu_of_a_cluster_has_an_actor_that_sees_it_alone(tmp_path: Path) -> None:
+    """However few workers, or processors, there are."""
+    (tmp_path / "driver.py").write_text(DRIVER)
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "driver.py"), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+    )
+    output, errors = process.communicate(timeout=_PATIENCE)
+    assert process.returncode == 0, errors
+    assert set(output.splitlines()) == {"0 None", "1 None"}
+    assert len(output.splitlines()) == 6
+
+
 # ---- bad input
+
+
+def test_a_machine_that_lacks_a_backend_is_refused() -> None:
+    died = RayError(
+        "The actor died because of an error raised in its creation task, ray::_Actor (pid=7, "
+        "ip=10.0.0.7, actor_id=49)\n  ...\nModuleNotFoundError: No module named 'mine'"
+    )
+    with pytest.raises(InputError, match=r"made on 10\.0\.0\.7: .*'mine'\. Install the same"):
+        _Crew._took(None, _Hand(None), died)  # type: ignore[arg-type]
 
 
 def test_a_machine_that_does_not_see_the_study_is_refused(tmp_path: Path) -> None:

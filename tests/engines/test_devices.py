@@ -7,7 +7,7 @@ import pytest
 from tests.engines.tasks import Seated
 
 from contextbias.engines import Engine, run_batches
-from contextbias.engines.devices import devices_here, gpus, seats_of
+from contextbias.engines.devices import cores, devices_here, gpus, seats_of
 from contextbias.errors import ConfigError
 
 WHOLE = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-aa11)
@@ -121,3 +121,10 @@ def test_gpus_are_described(smi: Path) -> None:
         ("0", "NVIDIA A100-SXM4-40GB", "40960 MiB", "550.54"),
         ("1", "NVIDIA A100-SXM4-40GB", "40960 MiB", "550.54"),
     ]
+
+
+def test_cores_are_those_that_the_process_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 6}, raising=False)
+    assert cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")  # as on macOS
+    assert cores() == os.cpu_count()

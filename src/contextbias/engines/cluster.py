@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import re
 import secrets
 import shutil
 import signal
@@ -31,6 +32,7 @@ from contextbias.files import StudyFiles, drop_receipts, passing_folder
 _STORE_BYTES = 100_000_000  # what goes through Ray is small: jobs and rows
 _PATIENCE = 300.0  # seconds that a cluster has to find room for the first actor
 _KNOCK = 5.0  # seconds that the head of a cluster has to answer
+_NOT_MADE = "creation task"  # in Ray's message about an actor whose class or task failed to load
 _LEAST_PORT, _MOST_PORT = 1, 65_535
 
 
@@ -356,6 +358,8 @@ class _Crew:
     def _took(self, hand: _Hand, reply: Any, *, go_on: bool = True) -> list[Any]:
         """Take what an actor has answered, and ask it for the next thing."""
         if isinstance(reply, Exception):
+            if _NOT_MADE in str(reply):
+                raise _cannot_be_made(reply)
             return self._bury(hand)
         if hand.asked == "place":
             self._ask(hand, "build")
@@ -399,6 +403,16 @@ class _Crew:
             self._ray.kill(hand.actor)
 
 
+def _cannot_be_made(error: Exception) -> InputError:
+    """The error for a machine on which the program, or a backend, is not as it is here."""
+    where = re.search(r"\bip=([^,)\s]+)", str(error))
+    last = str(error).strip().splitlines()[-1].rstrip(".")
+    return InputError(
+        f"no worker can be made on {where[1] if where else 'a machine of the cluster'}: {last}",
+        "install the same Python, contextbias and backends on all machines",
+    )
+
+
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return lines[0].rstrip(".") if lines else type(error).__name__

@@ -34,7 +34,7 @@ class Need(NamedTuple):
     """What to do, when it is not ok."""
 
 
-def needs(study: Study, *, engine: str | None = None) -> Iterator[Need]:
+def needs(study: Study) -> Iterator[Need]:
     """Look at everything that a run of the study will ask for, and start nothing.
 
     The network is used only for servers that study.toml names by ``base_url``: one short request
@@ -42,10 +42,9 @@ def needs(study: Study, *, engine: str | None = None) -> Iterator[Need]:
 
     Args:
         study: The study.
-        engine: In place of the one in study.toml.
     """
     wanted, config = Wanted(study), study.config
-    yield from _of_the_engine(study, engine)
+    yield from _of_the_engine(study)
     for section in wanted.drawn:
         yield from _of_backend("generator", section, partial(wanted.backend_of, section))
     for section in config.readers:
@@ -57,9 +56,9 @@ def needs(study: Study, *, engine: str | None = None) -> Iterator[Need]:
     yield from _of_the_disk(wanted)
 
 
-def _of_the_engine(study: Study, engine: str | None) -> Iterator[Need]:
+def _of_the_engine(study: Study) -> Iterator[Need]:
     run = study.config.run
-    chosen = Options(engine=engine).engine_of(run)
+    chosen = Options().engine_of(run)
     if chosen.kind == "ray":
         yield _tried("engine ray", f"cluster: {chosen.address}", lambda: engines.check(chosen))
     elif chosen.devices is not None:
