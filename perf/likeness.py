@@ -111,9 +111,9 @@ def print_sizes(samples: int, rng: np.random.Generator) -> None:
                 by = np.stack([x[:, c == condition].sum(axis=1) for c in range(3)], axis=1)
                 kept = by.sum(axis=1) >= 5
                 clustered = clustered_chi_squared(by, PAPER, effect, error_df=found.df).p[kept]
-                permuted = permutation_p(
-                    x[:500].T, n[:, None], condition, question=np.zeros(500, int), rng=rng
-                )
+                few = x[:500].T
+                question = np.zeros(few.shape[1], int)
+                permuted = permutation_p(few, n[:, None], condition, question=question, rng=rng)
                 shares = [
                     (chi_squared(by, PAPER).p[kept] < 0.05).mean(),
                     (clustered < 0.05).mean(),
