@@ -112,7 +112,7 @@ class Waiting {
     if (response.status === 409) return "Another person's link was opened in this browser: open yours again.";
     if (response.status === 403) {
       this.isOver = true;
-      return "Your link does not work any more. Ask for a new one and open it here, or delete what is kept.";
+      return "You are signed out here, or your link does not work any more. Open it again, ask for a new one, or delete what is kept.";
     }
     if (!response.ok && response.status !== 422) return "The server has a fault; trying again.";
     this.drop(answer.key);
