@@ -153,7 +153,13 @@ def build(
 def _propose(
     subject: Subject, roles: Path, model: str, judge: str, options: dict[str, Any], dry_run: bool
 ) -> None:
-    from contextbias.bench.builder import merged_csv, proposed, read_review, review_csv
+    from contextbias.bench.builder import (
+        merged_csv,
+        proposed,
+        read_review,
+        review_csv,
+        unknown_to,
+    )
     from contextbias.errors import Incomplete
     from contextbias.files import write_atomic
     from contextbias.llm import Journal
@@ -170,9 +176,10 @@ def _propose(
     path = roles.with_name(f"{roles.stem}.review.csv")
     before = read_review(path, may_be_empty=True) if path.exists() else []
     if found.candidates or before:
-        new = merged_csv(before, found.candidates) if before else review_csv(found.candidates)
-        write_atomic(path, new.encode())
-        _say(found, path, is_merged=bool(before))
+        new = unknown_to(before, found.candidates)
+        text = merged_csv(before, new) if before else review_csv(found.candidates)
+        write_atomic(path, text.encode())
+        _say(found, path, len(new) if before else None)
     else:
         said = "; ".join(f"{about}: {why}" for about, why in found.unanswered[:1])
         raise Incomplete(
@@ -216,7 +223,8 @@ def _plan(subject: Subject, proposer: Settler, judge: Settler) -> None:
     typer.echo("Each answer that breaks a rule is asked for once more. Nothing was asked.")
 
 
-def _say(found: Proposal, path: Path, *, is_merged: bool) -> None:
+def _say(found: Proposal, path: Path, added: int | None) -> None:
+    """Say what came of it; `added` lines to a review that was there, None for a new one."""
     from textwrap import shorten
 
     for what, why in found.unanswered:
@@ -225,11 +233,13 @@ def _say(found: Proposal, path: Path, *, is_merged: bool) -> None:
         if each.faults:
             where = each.role or each.kind
             typer.echo(f"{where}: {each.text!r} is not recommended: {each.faults[0]}", err=True)
-    added = "; lines that were there are as they were" if is_merged else ""
+    where = f"are in {path}"
+    if added is not None:
+        where = f"came; {added:,} are new to {path}, and the lines that were there are as they were"
     typer.echo(
         f"{len(found.candidates):,} candidates, {found.recommended:,} contexts recommended, "
-        f"{found.dropped:,} with a fault, are in {path}{added}. Decide its column keep, then run "
-        "this again with --review.",
+        f"{found.dropped:,} with a fault, {where}. Decide its column keep, then run this again "
+        "with --review.",
         err=True,
     )
 
@@ -253,6 +263,8 @@ def _assemble(
 
     if out is None or reviewer is None or not reviewer.strip():
         raise InputError("--review goes with --out and --reviewer", "say where, and who decided")
+    if out.suffix != ".toml":
+        raise InputError(f"--out {out} is no bank", "a bank's file ends in .toml")
     if subject.language_name.endswith(".toml"):  # a bank names its language beside itself
         beside = os.path.relpath(subject.language_name, out.absolute().parent)
         subject = replace(subject, language_name=beside)

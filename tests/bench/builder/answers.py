@@ -69,8 +69,8 @@ def judgement(user: str, scores: int = 5) -> dict[str, Any]:
     numbers = [int(n) for n in re.findall(r"^(\d+)\. ", user, re.MULTILINE)]
     return {
         "judgements": [
-            {"candidate": n, "relevance": scores, "neutrality": scores, "confounds": [],
-             "reason": "typical"}
+            {"candidate": n, "work": "typical", "relevance": scores, "looks": "nothing more",
+             "neutrality": scores, "confounds": []}
             for n in numbers
         ]
     }  # fmt: skip

@@ -27,6 +27,7 @@ from contextbias.bench.builder import (
     read_roles,
     review_csv,
     subject_of,
+    unknown_to,
 )
 from contextbias.bench.builder.judge import SCHEMA as JUDGE_SCHEMA
 from contextbias.bench.builder.judge import judge_faults, judge_questions
@@ -277,7 +278,7 @@ def test_low_scores_and_confounds_are_not_recommended(subject: Subject) -> None:
         said = answers.answer_to(asked.messages[1]["content"])
         if asked.name == "judgements":
             said["judgements"][0]["relevance"] = 3
-            said["judgements"][1]["confounds"] = ["garment"]
+            said["judgements"][1]["confounds"] = [{"because": "veil", "kind": "garment"}]
             said["judgements"][2]["neutrality"] = 1
         return said
 
@@ -293,9 +294,9 @@ def test_low_scores_and_confounds_are_not_recommended(subject: Subject) -> None:
         (lambda j: j.append(dict(j[0], candidate=9)), "there is no candidate 9"),
         (lambda j: j[0].update(relevance=6), "candidate 1: relevance is 6"),
         (lambda j: j[0].update(relevance=True), "no integer"),
-        (lambda j: j[0].update(confounds=["evil"]), "is 'evil'"),
+        (lambda j: j[0].update(confounds=[{"because": "", "kind": "evil"}]), "is 'evil'"),
         (lambda j: j[0].update(extra=1), "extra is unknown"),
-        (lambda j: j[0].pop("reason"), "reason is missing"),
+        (lambda j: j[0].pop("looks"), "looks is missing"),
     ],
 )
 def test_faults_of_a_judgement(
@@ -341,24 +342,118 @@ def test_the_question_shows_language_tags_and_an_example(subject: Subject) -> No
 # ---- the review
 
 
+Rows = list[dict[str, str]]
+
+
+def sheet(rows: Rows, separator: str = ",", end: str = "\n") -> str:
+    out = io.StringIO()
+    names = list(rows[0])
+    writer = csv.DictWriter(out, names, delimiter=separator, lineterminator=end)
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def rows_of(text: str) -> Rows:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
 def test_what_a_person_did_is_kept_when_proposals_come_again(
     subject: Subject, tmp_path: Path
 ) -> None:
     found, _ = proposal(subject)
     path = tmp_path / "review.csv"
-    rows = list(csv.DictReader(io.StringIO(review_csv(found.candidates))))
+    rows = rows_of(review_csv(found.candidates))
     rows[-1]["keep"], rows[-2]["text"] = "no", "edited by hand"
-    out = io.StringIO()
-    writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows[1:])
-    path.write_text(out.getvalue())
+    path.write_text(sheet(rows[1:]))
     before = read_review(path)
-    path.write_text(merged_csv(before, found.candidates))
+    # The first line was deleted, and what a person has deleted does not come back.
+    assert unknown_to(before, found.candidates) == []
+    later = replace(found.candidates[0], date="2031-01-01T00:00:00Z")
+    new = unknown_to(before, [later, *found.candidates[1:]])
+    assert new == [later]
+    path.write_text(merged_csv(before, new))
     after = read_review(path)
     assert [each.candidate for each in after[:-1]] == [each.candidate for each in before]
     assert after[-1].id == rows[0]["id"]
     assert [each.is_edited for each in after].count(True) == 1
+
+
+def test_the_lines_of_another_role_are_added(subject: Subject, tmp_path: Path) -> None:
+    found, _ = proposal(subject)
+    path = tmp_path / "review.csv"
+    bees = [c for c in found.candidates if c.role == "beekeeper"]
+    path.write_text(review_csv(bees[2:]))
+    new = unknown_to(read_review(path), found.candidates)
+    assert {each.role for each in new} == {"glassblower"}
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("yes", ["yes", "Yes", "JA", "x", "TRUE", "WAHR", "1"])
+def test_any_table_editor_will_do(
+    subject: Subject, tmp_path: Path, separator: str, yes: str
+) -> None:
+    found, _ = proposal(subject)
+    rows = rows_of(review_csv(found.candidates))
+    for row in rows:
+        row["keep"] = yes if row["keep"] == "yes" else "Nein"
+        row["date"] = "31.12.2026 10:00"  # some write dates in the manner of their country
+    swapped = [dict(reversed(row.items())) for row in rows[::-1]]
+    path = tmp_path / "review.csv"
+    path.write_bytes(("\ufeff" + sheet(swapped, separator, "\r\n")).encode())
+    found_again = [each.candidate for each in read_review(path)]
+    dateless = [replace(each, date="31.12.2026 10:00") for each in found.candidates]
+    assert found_again == dateless[::-1]
+    head = sheet(rows, separator).splitlines()
+    path.write_text("\n".join([f"sep={separator}", *head]) + "\n")
+    assert read_review(path)[0].line == 3
+    out = tmp_path / "mine.toml"
+    text = bank_text(subject, read_review(path), HEAD, path=str(out))
+    assert 'proposed = "not known"' in text
+    assert "edited_by_hand = 0" in text
+
+
+def test_no_cell_is_a_formula_and_no_id_a_number(subject: Subject) -> None:
+    def reply(asked: Question) -> Said:
+        said = answers.answer_to(asked.messages[1]["content"])
+        if asked.name == "judgements":
+            said["judgements"][0]["work"] = "=1+1"
+        elif asked.about.get("role") == "beekeeper":
+            said["places"].append("=cmd|' /C calc'!A0")
+            said["activities"][0]["text"] = "@inspecting a honeycomb"
+        return said
+
+    rows = rows_of(review_csv(proposal(subject, reply)[0].candidates))
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "@", "+"))]
+    assert "inspecting a honeycomb" in [row["text"] for row in rows]
+    assert all(row["id"].startswith("c") for row in rows)
+
+
+def test_values_that_two_axes_share_are_two_lines(tmp_path: Path) -> None:
+    subject = subject_of(read_roles(roles(tmp_path)), axes=("style", "mood"))
+    found, _ = proposal(subject)
+    axes = [each for each in found.candidates if each.kind == "axis"]
+    assert len({each.id for each in axes}) == len(axes) == 2 * len(answers.VALUES)
+
+
+def test_each_score_has_evidence_of_its_own_before_it(subject: Subject) -> None:
+    one = JUDGE_SCHEMA["properties"]["judgements"]["items"]["properties"]
+    order = list(one)
+    assert order.index("work") < order.index("relevance")
+    assert order.index("looks") < order.index("neutrality")
+
+    def reply(asked: Question) -> Said:
+        said = answers.answer_to(asked.messages[1]["content"])
+        if asked.name == "judgements":
+            said["judgements"][0]["confounds"] = [
+                {"because": "veil", "kind": "garment"}, {"because": "suit", "kind": "garment"},
+            ]  # fmt: skip
+        return said
+
+    first = next(c for c in proposal(subject, reply)[0].candidates if c.judge)
+    assert first.confounds == ("garment",)
+    assert first.reason == "work: typical; looks: nothing more; garment: veil; garment: suit"
+    assert not first.keep
 
 
 @pytest.mark.parametrize(
@@ -439,6 +534,19 @@ def test_a_list_in_csv(tmp_path: Path) -> None:
 def test_a_wrong_list_is_refused(name: str, text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=said):
         read_roles(roles(tmp_path, text, name))
+
+
+def test_a_list_as_an_editor_in_germany_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "rollen.csv"
+    # The umlaut of the first in two characters, as some systems store it.
+    text = "\ufeffrole;about\r\nBa\u0308cker;backt, was es gibt\r\n;\r\nÄrztin;\r\n"
+    path.write_bytes(text.encode())
+    assert [(role.name, role.about) for role in read_roles(path)] == [
+        ("b\u00e4cker", "backt, was es gibt"), ("\u00e4rztin", ""),
+    ]  # fmt: skip
+    path.write_bytes("role\nBa\u0308cker\nB\u00e4cker\n".encode())
+    with pytest.raises(InputError, match=r"line 3: .* is there twice"):
+        read_roles(path)
 
 
 def test_lists_that_cannot_be_read(tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def test_a_bank_with_faults_is_written_and_fails_the_check(
         (["--review", "r.csv", "--model", "m"], "asks no model"),
         (["--review", "r.csv"], "--out and --reviewer"),
         (["--review", "r.csv", "--out", "o.toml", "--reviewer", "P"], "cannot read r.csv"),
+        (["--review", "r.csv", "--out", "roles.csv", "--reviewer", "P"], "ends in .toml"),
         (["--model", "m", "--option", "budget"], "no KEY=VALUE"),
         (["--model", "m", "--option", "buget=1"], "did you mean 'budget'"),
         (["--model", "m", "--option", "budget=1"], "price"),

@@ -12,7 +12,7 @@ from contextbias.bench.builder.passes import (
     open_judgements,
     proposed,
 )
-from contextbias.bench.builder.review import merged_csv, read_review, review_csv
+from contextbias.bench.builder.review import merged_csv, read_review, review_csv, unknown_to
 from contextbias.bench.builder.roles import WantedRole, read_roles
 from contextbias.bench.builder.subject import Subject, subject_of
 
@@ -31,4 +31,5 @@ __all__ = [
     "read_roles",
     "review_csv",
     "subject_of",
+    "unknown_to",
 ]

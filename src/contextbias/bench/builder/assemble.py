@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -99,7 +100,9 @@ def _check_roles(subject: Subject, kept: Sequence[Candidate]) -> None:
 def _provenance(subject: Subject, reviewed: Sequence[Reviewed], head: Head) -> dict[str, str | int]:
     """Who proposed, judged and decided, with what, and when."""
     proposed = [each for each in reviewed if each.id]
-    dates = sorted(each.candidate.date[:10] for each in proposed if each.candidate.date)
+    # Some table editors write dates in the manner of their country.
+    found = (re.match(r"\d{4}-\d{2}-\d{2}", each.candidate.date) for each in proposed)
+    dates = sorted(match[0] for match in found if match)
     return {
         "proposed_by": _names(each.candidate.model for each in proposed),
         "judged_by": _names(each.candidate.judge for each in proposed),

@@ -21,6 +21,9 @@ CONTEXTS = (PLACE, ACTIVITY, EVERYDAY_PLACE, EVERYDAY_ACTIVITY, AXIS)
 KINDS = (FORM, SOC, WORK, *CONTEXTS, ALLOW)
 """All kinds."""
 
+FORMULA = "=+-@"
+"""What a text may not begin with: a table editor would compute it."""
+
 RELEVANCE_FROM = NEUTRALITY_FROM = 4
 """Scores, 1 to 5, from which a candidate is proposed to be kept."""
 
@@ -63,8 +66,13 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """Hash of what it says: a text that is edited by hand has another one."""
-        return content_hash(["candidate", self.role, self.kind, self.text], length=10)
+        """Hash of what it says: a text that is edited by hand has another one.
+
+        It begins with a letter that no number has, so that no table editor takes it for one.
+        """
+        axis = self.at[:1] if self.kind == AXIS else ()
+        said = ["candidate", self.role, self.kind, *axis, self.text]
+        return "c" + content_hash(said, length=10)
 
     @property
     def is_recommended(self) -> bool:

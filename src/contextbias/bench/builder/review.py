@@ -6,12 +6,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from contextbias.bench.builder.candidate import AXIS, FORM, KINDS, Candidate
+from contextbias.bench.builder.candidate import AXIS, FORM, FORMULA, KINDS, Candidate
+from contextbias.bench.builder.sheet import read_sheet
 from contextbias.errors import InputError, nearest
-from contextbias.files import unreadable
 
 COLUMNS = (
     "keep", "role", "kind", "text", "at", "tags", "names", "relevance", "neutrality", "confounds",
@@ -22,7 +22,8 @@ COLUMNS = (
 
 _LISTS = ("at", "tags", "names", "confounds", "faults")
 _SEPARATOR = "; "
-_YES, _NO = {"yes", "y", "x", "1", "true", "keep"}, {"no", "n", "0", "false", "", "drop"}
+_YES = {"yes", "y", "x", "1", "true", "keep", "ja", "j", "wahr"}
+_NO = {"no", "n", "0", "false", "", "drop", "nein", "falsch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +53,37 @@ def review_csv(candidates: Sequence[Candidate]) -> str:
     return out.getvalue()
 
 
-def merged_csv(before: Sequence[Reviewed], candidates: Sequence[Candidate]) -> str:
-    """Write a review again, with what a person has done to it.
+def merged_csv(before: Sequence[Reviewed], new: Sequence[Candidate]) -> str:
+    """Write a review again, with what a person has done to it, and lines after it.
 
-    Lines that are there stay as they are, edited or not; of the candidates only those that the
-    file does not know are added.
+    Args:
+        before: Lines that are there: they stay as they are, edited or not.
+        new: From `unknown_to`.
     """
-    known = {each.id for each in before} | {each.candidate.id for each in before}
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
     write(COLUMNS)
     for each in before:
         write(_cells(each.candidate, each.id))
-    for new in candidates:
-        if new.id not in known:
-            write(_cells(new, new.id))
+    for candidate in new:
+        write(_cells(candidate, candidate.id))
     return out.getvalue()
+
+
+def unknown_to(before: Sequence[Reviewed], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates that a review does not have and never had.
+
+    One whose answer has other lines in the review was there too, and a person has deleted it.
+    """
+    known = {each.id for each in before} | {each.candidate.id for each in before}
+    answers = {_answer(each.candidate) for each in before if each.id and each.candidate.date}
+    return [each for each in candidates if each.id not in known and _answer(each) not in answers]
+
+
+def _answer(each: Candidate) -> tuple[str, ...]:
+    """Which answer of a language model a candidate comes from."""
+    axis = each.at[0] if each.kind == AXIS else ""
+    return each.role, axis, each.model, each.date
 
 
 def read_review(path: Path, *, may_be_empty: bool = False) -> list[Reviewed]:
@@ -81,24 +97,10 @@ def read_review(path: Path, *, may_be_empty: bool = False) -> list[Reviewed]:
         InputError: It cannot be read, lacks a column or has an unknown one, or a value of a line is
             wrong; the message names the line.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start})", "save it so") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    _check_columns(reader.fieldnames or (), path)
-    found = []
-    try:
-        for row in reader:
-            where = f"{path} line {reader.line_num}"
-            if None in row or None in row.values():
-                raise InputError(f"{where} has more or fewer fields than the header")
-            if any(value.strip() for value in row.values()):
-                found.append(Reviewed(_candidate(row, where), reader.line_num, row.get("id", "")))
-    except csv.Error as error:
-        raise InputError(f"{path} line {reader.line_num} is not CSV: {error}") from None
+    found = [
+        Reviewed(_candidate(row, f"{path} line {line}"), line, row.get("id", "").strip())
+        for line, row in read_sheet(path, COLUMNS, ("keep", "role", "kind", "text"))
+    ]
     if not found and not may_be_empty:
         raise InputError(f"{path} has no candidate", "propose some first: leave --review out")
     return found
@@ -112,18 +114,9 @@ def _cells(each: Candidate, known: str) -> list[str]:
             value = "yes" if value else "no"
         elif name in _LISTS:
             value = _SEPARATOR.join(value)
-        cells.append("" if value is None else str(value))
+        # What begins so is a formula to a table editor.
+        cells.append("" if value is None else str(value).lstrip(FORMULA))
     return cells
-
-
-def _check_columns(names: Sequence[str], path: Path) -> None:
-    for name in names:
-        if name not in COLUMNS:
-            hint = nearest(name, list(COLUMNS)) or f"columns are {', '.join(COLUMNS)}"
-            raise InputError(f"{path} has a column {name!r}", hint)
-    for name in ("keep", "role", "kind", "text"):
-        if name not in names:
-            raise InputError(f"{path} has no column {name!r}", "put it back")
 
 
 def _candidate(row: dict[str, str], where: str) -> Candidate:
@@ -144,7 +137,7 @@ def _candidate(row: dict[str, str], where: str) -> Candidate:
         raise InputError(f"{where}: no axis", "write its name under `at`")
     if found.kind == FORM and any(gender not in ("m", "f", "n") for gender in found.at):
         raise InputError(f"{where}: at is {cell['at']!r}", "a form has m, f, n or nothing there")
-    return replace(found)
+    return found
 
 
 def _parts(cell: str) -> tuple[str, ...]:

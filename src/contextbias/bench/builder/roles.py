@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
+from contextbias.bench.builder.sheet import read_sheet, read_text
 from contextbias.bench.check import soc_major_groups
 from contextbias.config import RESERVED_NAMES
-from contextbias.errors import InputError, nearest
-from contextbias.files import unreadable
+from contextbias.errors import InputError
 
 COLUMNS = ("role", "about", "form", "soc")
 """Columns of the list; only the first has to be there."""
@@ -40,13 +38,8 @@ def read_roles(path: Path) -> list[WantedRole]:
     Raises:
         InputError: It cannot be read, is empty, has an unknown column, or a role twice.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start})", "save it so") from None
-    rows = _rows(text, path) if path.suffix.lower() == ".csv" else _lines(text)
+    is_csv = path.suffix.lower() == ".csv"
+    rows = read_sheet(path, COLUMNS, COLUMNS[:1]) if is_csv else _lines(read_text(path))
     found: dict[str, WantedRole] = {}
     for line, row in rows:
         role = _role(row, f"{path} line {line}")
@@ -61,29 +54,6 @@ def read_roles(path: Path) -> list[WantedRole]:
 def _lines(text: str) -> list[tuple[int, dict[str, str]]]:
     lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, {"role": line}) for number, line in lines if line and line[0] != "#"]
-
-
-def _rows(text: str, path: Path) -> list[tuple[int, dict[str, str]]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    names = [name.strip() for name in reader.fieldnames or ()]
-    for name in names:
-        if name not in COLUMNS:
-            hint = nearest(name, list(COLUMNS)) or f"columns are {', '.join(COLUMNS)}"
-            raise InputError(f"{path} has a column {name!r}", hint)
-    if "role" not in names:
-        raise InputError(f"{path} has no column 'role'", f"columns are {', '.join(COLUMNS)}")
-    reader.fieldnames = names
-    found = []
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                problem = f"{path} line {reader.line_num} has more or fewer fields than the header"
-                raise InputError(problem, "put texts with a comma into double quotes")
-            if any(value.strip() for value in row.values()):
-                found.append((reader.line_num, row))
-    except csv.Error as error:
-        raise InputError(f"{path} line {reader.line_num} is not CSV: {error}") from None
-    return found
 
 
 def _role(row: dict[str, str], where: str) -> WantedRole:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from contextbias.bench.builder.candidate import (
     EVERYDAY_ACTIVITY,
     EVERYDAY_PLACE,
     FORM,
+    FORMULA,
     PLACE,
     SOC,
     WORK,
@@ -149,13 +151,11 @@ def _tags(subject: Subject, each: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _plain(text: str) -> str:
-    """One line, without a stop at its end."""
-    line = " ".join(text.split()).rstrip(".;,")
-    return (
-        line
-        if line.isprintable() and any(letter.isalpha() for letter in line)
-        else (line if any(letter.isdigit() for letter in line) else "")
-    )
+    """One line, composed (NFC), without a stop at its end; nothing where it names nothing."""
+    line = unicodedata.normalize("NFC", " ".join(text.split())).rstrip(".;,").lstrip(FORMULA + " ")
+    if line.isprintable():
+        return line if any(letter.isalnum() for letter in line) else ""
+    return line if any(letter.isdigit() for letter in line) else ""
 
 
 def _faults(subject: Subject, bank: Bank, each: Candidate) -> Iterator[str]:
