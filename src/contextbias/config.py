@@ -287,6 +287,16 @@ class RunSection(_Section):
             raise ValueError(f'{value!r} is no list of GPUs; write ["0", "1"], [], or "auto"')
         return tuple(value)
 
+    @field_validator("images")
+    @classmethod
+    def _is_seen_by_workers(cls, value: str | None) -> str | None:
+        # Each worker would have a memory of its own, and what it has made would go with it.
+        if value is not None and value.startswith("memory:"):
+            raise ValueError(
+                f"{value!r} is seen by one process alone; name a folder, or a URL that lasts"
+            )
+        return value
+
     @model_validator(mode="after")
     def _keys_have_an_effect(self) -> RunSection:
         if self.engine == "ray" and self.ray_address != "local" and self.devices != "auto":

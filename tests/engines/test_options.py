@@ -45,6 +45,7 @@ def test_the_command_line_comes_first() -> None:
             "devices has no effect on a cluster that is running",
         ),
         ('images = ""', "run.images"),
+        ('images = "memory://x"', "run.images: 'memory://x' is seen by one process alone"),
     ],
 )
 def test_a_wrong_key_is_named(text: str, message: str) -> None:

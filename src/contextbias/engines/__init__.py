@@ -59,7 +59,7 @@ def check(engine: Engine) -> None:
         InputError: Nothing answers there.
     """
     if engine.kind == "ray":
-        from contextbias.engines.cluster import check as check_cluster
+        from contextbias.engines.session import check as check_cluster
 
         check_cluster(engine)
 
@@ -68,6 +68,6 @@ def close() -> None:
     """Leave the cluster that `run_batches` has joined or started, if any."""
     import sys
 
-    cluster = sys.modules.get("contextbias.engines.cluster")
-    if cluster is not None:
-        cluster.leave()
+    session = sys.modules.get("contextbias.engines.session")
+    if session is not None:
+        session.leave()

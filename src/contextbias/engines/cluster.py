@@ -7,68 +7,30 @@ nothing: an actor that dies is replaced here, and its batch given out again as i
 
 from __future__ import annotations
 
-import logging
-import os
 import platform
 import re
 import secrets
-import shutil
-import signal
-import socket
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from contextbias.engines.batches import Batch, Batches
-from contextbias.engines.devices import VISIBLE, cores
+from contextbias.engines.session import first_line, join
 from contextbias.engines.task import Engine, Reply, Task, portable, worked
-from contextbias.errors import ConfigError, Incomplete, InputError, MissingPart, pip_install
-from contextbias.files import StudyFiles, drop_receipts, passing_folder
+from contextbias.errors import Incomplete, InputError
+from contextbias.files import StudyFiles, drop_receipts
 
-_STORE_BYTES = 100_000_000  # what goes through Ray is small: jobs and rows
 _PATIENCE = 300.0  # seconds that a cluster has to find room for the first actor
-_KNOCK = 5.0  # seconds that the head of a cluster has to answer
 _NOT_MADE = "creation task"  # in Ray's message about an actor whose class or task failed to load
-_LEAST_PORT, _MOST_PORT = 1, 65_535
-
-
-def check(engine: Engine) -> None:
-    """See, without starting anything, whether a cluster can be had.
-
-    Raises:
-        MissingPart: Ray is not installed.
-        ConfigError: The address makes no sense.
-        InputError: Nothing answers there.
-    """
-    import importlib.util
-
-    if importlib.util.find_spec("ray") is None:
-        raise MissingPart("the engine ray needs ray, which is not installed",
-                          pip_install("contextbias[ray]"))  # fmt: skip
-    host, _, port = engine.address.rpartition(":")
-    if not host:
-        return
-    if not _LEAST_PORT <= int(port) <= _MOST_PORT:
-        raise ConfigError(f"run.ray_address has the port {port}", "write host:port, as of the head")
-    try:
-        socket.create_connection((host, int(port)), _KNOCK).close()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(
-            f"no Ray cluster answers at {engine.address}: {reason}",
-            "start its head with `ray start --head --port=6379`, or correct [run] ray_address",
-        ) from None
 
 
 def run_there(
     task: Task, batches: Sequence[Sequence[Any]], *, parallel: str, workers: int, engine: Engine
 ) -> Iterator[list[Any]]:
     """Give every batch to an actor of the cluster; see `contextbias.engines.run_batches`."""
-    ray = _join(engine, workers)
+    ray = join(engine, workers)
     gpus, count = _room(ray, parallel, workers)
     files = getattr(task, "files", None)
     mark = _Mark(files) if isinstance(files, StudyFiles) else None
@@ -78,124 +40,6 @@ def run_there(
     finally:
         if mark is not None:
             mark.remove()
-
-
-def leave() -> None:
-    """Leave the cluster that `run_there` joined, and stop the one that it started."""
-    session = _joined.pop() if _joined else None
-    if session is None:
-        return
-    import ray
-
-    ray.shutdown()
-    _put_away(session)
-
-
-# ---- the cluster
-
-
-@dataclass(frozen=True, slots=True)
-class _Session:
-    folder: Path | None
-    variables: tuple[str, ...]
-
-
-_joined: list[_Session] = []
-# None or one: a process is in one cluster at a time.
-
-
-def _put_away(session: _Session) -> None:
-    for name in session.variables:
-        os.environ.pop(name, None)
-    if session.folder is not None:
-        shutil.rmtree(session.folder, ignore_errors=True)
-
-
-def _join(engine: Engine, workers: int) -> Any:
-    """Ray, started or connected to."""
-    variables = _set_variables(engine)
-    import ray
-
-    if ray.is_initialized():
-        return ray
-    # Sockets lie in this folder, and their paths must be short.
-    folder = passing_folder("cb-", "/tmp") if engine.address == "local" else None
-    session = _Session(folder, variables)
-    try:
-        with _polite_stops():
-            ray.init(**_as_asked(engine, workers, folder))
-    except BaseException as error:
-        ray.shutdown()
-        _put_away(session)
-        if isinstance(error, SystemExit):  # by Ray's handler, while it was there
-            raise KeyboardInterrupt from None
-        if isinstance(error, Exception):  # Ray has errors of all classes, the plainest among them
-            raise _not_joined(engine, error, ray.__version__) from None
-        raise
-    _joined.append(session)
-    return ray
-
-
-def _not_joined(engine: Engine, error: Exception, version: str) -> InputError:
-    if engine.address == "local":
-        return InputError(
-            f"no Ray cluster can be started here: {_first_line(error)}",
-            "see that the machine has processors and memory to spare, then run again; or leave out "
-            "--engine ray",
-        )
-    return InputError(
-        f"the Ray cluster {engine.address!r} cannot be joined: {_first_line(error)}",
-        f"see that it runs, that its Ray has this version ({version}), and that RAY_AUTH_MODE and "
-        "RAY_AUTH_TOKEN are the same",
-    )
-
-
-def _as_asked(engine: Engine, workers: int, folder: Path | None) -> dict[str, Any]:
-    """Arguments of ``ray.init``; without a `folder`, for a cluster that runs."""
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
-    if folder is None:
-        return {"address": engine.address, **quiet}
-    return {
-        "address": "local",
-        "num_cpus": workers or cores(),
-        "num_gpus": None if engine.devices is None else len(engine.devices),
-        "include_dashboard": False,
-        "object_store_memory": _STORE_BYTES,
-        "_temp_dir": str(folder),
-        **quiet,
-    }
-
-
-@contextmanager
-def _polite_stops() -> Iterator[None]:
-    """Let a scheduler's SIGTERM be what it was: Ray puts a handler of its own in its place."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _set_variables(engine: Engine) -> tuple[str, ...]:
-    """Set what Ray reads from the environment; returns which are new."""
-    wanted = {
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-        "RAY_DEDUP_LOGS": "1",
-    }
-    if engine.address == "local":
-        # Its ports listen on all interfaces: nobody without this token gets in.
-        wanted["RAY_AUTH_MODE"] = "token"
-        if "RAY_AUTH_TOKEN_PATH" not in os.environ:
-            wanted["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-        if engine.devices is not None:
-            wanted[VISIBLE] = ",".join(engine.devices)
-    new = {name: value for name, value in wanted.items() if name not in os.environ}
-    os.environ.update(new)
-    return tuple(new)
 
 
 def _room(ray: Any, parallel: str, workers: int) -> tuple[int, int]:
@@ -351,7 +195,7 @@ class _Crew:
         try:
             return self._ray.get(ref)
         except RayTaskError as error:
-            return Reply(fault=RuntimeError(_first_line(error)))
+            return Reply(fault=RuntimeError(first_line(error)))
         except RayError as error:
             return error
 
@@ -411,8 +255,3 @@ def _cannot_be_made(error: Exception) -> InputError:
         f"no worker can be made on {where[1] if where else 'a machine of the cluster'}: {last}",
         "install the same Python, contextbias and backends on all machines",
     )
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
