@@ -220,7 +220,7 @@ def _broken(picture: Picture) -> RawReading | None:
 
 
 def _truth(picture: Picture) -> Record | RawReading:
-    path = picture.path.with_suffix(TRUTH_SUFFIX)
+    path = picture.path.resolve().with_suffix(TRUTH_SUFFIX)
     try:
         record = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contextbias.errors import ContextBiasError
 from contextbias.extract.protocol import Picture, RawReading, Reader
-from contextbias.files import StudyFiles
+from contextbias.files import StudyFiles, passing_folder, unwritable
 from contextbias.ids import content_hash, storable
 from contextbias.interrupts import finish_up
 from contextbias.registry import load_reader
@@ -21,6 +24,8 @@ from contextbias.worklist import Kept, kept_before, utc_now
 
 if TYPE_CHECKING:
     from contextbias.providers.session import Session
+
+_NAMELESS = "contextbias-pictures-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +162,21 @@ class ExtractTask:
         return Kept(row, self.files.keep_receipt("readings", row))
 
 
+Show = Callable[[Question], Picture]
+
+
 def _answers(backend: Any, questions: Sequence[Question], files: StudyFiles) -> Iterator[Answer]:
     """Ask the reader, in its own way; whatever it fails on, or leaves out, is a row."""
-    if hasattr(backend, "read_many"):
-        yield from _answers_of_many(backend, questions, files)
-        return
+    ask = _answers_of_many if hasattr(backend, "read_many") else _answers_of_each
+    with _shown(files) as show:
+        yield from ask(backend, questions, show)
+
+
+def _answers_of_each(backend: Any, questions: Sequence[Question], show: Show) -> Iterator[Answer]:
     for question in questions:
         began = time.perf_counter()
         try:
-            reading = backend.read(_picture(question, files))
+            reading = backend.read(show(question))
         except (ContextBiasError, KeyboardInterrupt):
             raise
         except Exception as error:  # a failing item is a row, whatever failed
@@ -173,9 +184,7 @@ def _answers(backend: Any, questions: Sequence[Question], files: StudyFiles) -> 
         yield question, _checked(reading), time.perf_counter() - began
 
 
-def _answers_of_many(
-    backend: Any, questions: Sequence[Question], files: StudyFiles
-) -> Iterator[Answer]:
+def _answers_of_many(backend: Any, questions: Sequence[Question], show: Show) -> Iterator[Answer]:
     waiting = {question.picture_id: question for question in questions}
     reason = "the reader returned nothing for this picture"
     lost: dict[str, str] = {}
@@ -183,7 +192,7 @@ def _answers_of_many(
     def pictures() -> Iterator[Picture]:
         for question in questions:
             try:
-                yield _picture(question, files)
+                yield show(question)
             except OSError as error:
                 lost[question.picture_id] = f"{type(error).__name__}: {error}"
 
@@ -202,10 +211,33 @@ def _answers_of_many(
         yield question, failed, 0.0
 
 
-def _picture(question: Question, files: StudyFiles) -> Picture:
-    return Picture(
-        image_id=question.picture_id, path=files.fetched(question.path), key=question.reading_id
-    )
+@contextmanager
+def _shown(files: StudyFiles) -> Iterator[Show]:
+    """Give pictures names that say nothing: the folders of an image are called as its generator,
+    condition, role and prompt, and a reader must not be told.
+
+    Raises:
+        InputError: There is no room for the links.
+    """
+    try:
+        folder = passing_folder(_NAMELESS)
+    except OSError as error:
+        raise unwritable(Path(tempfile.gettempdir()), error) from None
+
+    def show(question: Question) -> Picture:
+        path = files.fetched(question.path).absolute()
+        link = folder / f"{question.reading_id}{path.suffix}"
+        try:
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
+        except OSError as error:
+            raise unwritable(link, error) from None
+        return Picture(image_id=question.picture_id, path=link, key=question.reading_id)
+
+    try:
+        yield show
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _checked(reading: RawReading) -> RawReading:
