@@ -41,6 +41,9 @@ SHARE = {"sdxl": 0.4, "flux": 0.6}
 """Of the time; building and 50 steps of FLUX take longer."""
 TEXT = "a photo of a nurse at work"
 
+_DONE = "done"
+"""Last line of a child that has measured everything, however long it then takes to end."""
+
 Line = dict[str, Any]
 
 
@@ -154,7 +157,7 @@ class Bench:
         self._cuda = device == "cuda"
 
     def weights(self) -> Line:
-        """Parameters in thousand millions, and gigabytes that they take."""
+        """Parameters in thousand millions, gigabytes that they take, and what is drawn."""
         parts = [p for p in self._loaded.pipeline.components.values() if hasattr(p, "parameters")]
         tensors = [tensor for part in parts for tensor in part.parameters()]
         told = {
@@ -162,7 +165,8 @@ class Bench:
             "weights_gb": round(sum(t.nbytes for t in tensors) / 1e9, 3),
         }
         facts = self._loaded.facts
-        return {**told, "device": facts["device"], "versions": facts["versions"]}
+        asked = {"pixels": list(self._loaded.recipe.size or ()), "steps": facts["steps"]}
+        return {**told, **asked, **{n: facts[n] for n in ("dtype", "device", "versions")}}
 
     def compiled(self) -> Callable[[Path], Iterator[Line]]:
         """The worker with a compiled denoiser; the first batch takes minutes."""
@@ -318,16 +322,23 @@ def child(name: str, given: argparse.Namespace, seconds: float) -> Iterator[Line
                "--until", f"{time.time() + seconds:.1f}"]  # fmt: skip
     command += ["--tiny"] * given.tiny + ["--compile"] * given.compile
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    timer = threading.Timer(seconds, process.kill)
+    is_over = threading.Event()
+
+    def end() -> None:
+        is_over.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
     timer.start()
     assert process.stdout is not None
+    is_whole = False
     with process.stdout:
         for text in process.stdout:
+            is_whole = text.strip() == _DONE
             if text.startswith("{"):
                 yield json.loads(text)
-    if process.wait():
-        over = not timer.is_alive()
-        reason = "out of time" if over else f"exit {process.returncode}"
+    if process.wait() and not is_whole:
+        reason = "out of time" if is_over.is_set() else f"exit {process.returncode}"
         yield {"stage": "stopped", "reason": reason}
     timer.cancel()
 
@@ -348,6 +359,7 @@ def main() -> None:
         for line in run_model(given.child, device=given.device, tiny=given.tiny,
                               until=given.until, compiled=given.compile):  # fmt: skip
             print(json.dumps(line), flush=True)
+        print(_DONE, flush=True)
         return
     results: dict[str, list[Line]] = {}
     names = given.models.split(",")

@@ -80,7 +80,7 @@ def start(root: Path, *words: str) -> subprocess.Popen[str]:
 def done(root: Path, *words: str) -> str:
     """Run the program to its end; what it wrote."""
     process = start(root, *words)
-    out, errors = process.communicate(timeout=300)
+    out, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     return " ".join((out + errors).split())
 
@@ -115,7 +115,7 @@ def test_what_plan_and_doctor_say_of_it(drawn: Path, finished: Path, tmp_path: P
     shutil.copytree(drawn, root)
     assert "the first readings tell how long it takes" in done(root, "plan")
     process = start(root, "doctor")
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=600)
     assert "LlavaProcessor" in out
     assert "llguidance" in out
     # More images a prompt, and the readings that are there tell what reading them takes.
@@ -134,8 +134,7 @@ def test_a_study_killed_in_the_middle_reads_nothing_twice(
     shutil.copytree(drawn, root)
     process = start(root, "extract")
     receipts: Callable[[], list[Path]] = lambda: list((root / "receipts").glob("*.json"))  # noqa: E731
-    deadline = time.monotonic() + 120
-    while len(receipts()) + stored(root) < 6 and time.monotonic() < deadline:
+    while len(receipts()) + stored(root) < 6 and process.poll() is None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
