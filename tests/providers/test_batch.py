@@ -45,7 +45,7 @@ def collect_by(
     return batches(
         range(count),
         call,
-        key=str,
+        key=given.pop("key", str),
         connection=Connection(provider.base_url),
         options=BatchOptions(**{"batch_poll": 0.002, **given}),
         session=Session(folder=folder, name="reader"),

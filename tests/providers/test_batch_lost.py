@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.provider import Batches, FakeProvider
 from tests.providers.test_batch import (
+    PRICE,
     close_the_lid,
     collect_by,
     nothing_left,
@@ -16,7 +17,7 @@ from tests.providers.test_batch import (
 
 from contextbias.errors import Incomplete
 from contextbias.files import BATCHES
-from contextbias.providers import Reply, batch_sending, batch_service, outstanding
+from contextbias.providers import Budget, Reply, batch_sending, batch_service, outstanding
 from contextbias.providers.batch_records import Records
 
 
@@ -162,3 +163,17 @@ def test_a_service_without_batches_says_what_to_leave_out(tmp_path: Path) -> Non
     with provider.running(), pytest.raises(Incomplete) as error:
         dict(collect_by(provider, tmp_path))
     assert error.value.fix.startswith("leave batches out if this service has none")
+
+
+def test_batches_of_other_items_hold_up_no_pause(tmp_path: Path) -> None:
+    """Nor do those that are lost: what this run asks for is not in them."""
+    with FakeProvider(batches=Batches(polls=10**6)).running() as provider:
+        lid_closed(provider, tmp_path, batch_requests=25)
+        del provider.batches.made["batch_0"]
+        price = PRICE.batch_cost
+        budget = Budget(0.01, price, spent=0.01, expected=0.001)
+        with pytest.raises(Incomplete, match="has no room for another request"):
+            dict(collect_by(provider, tmp_path, key=lambda item: f"other {item}", budget=budget))
+        provider.batches.polls = 0
+        found = dict(collect_by(provider, tmp_path, 3, key=lambda item: f"other {item}"))
+        assert len(found) == 3

@@ -214,12 +214,20 @@ class _Work(Generic[R]):
             yield from self._ask([i for i, w in self._waits_for.items() if self._is_back(w)])
             yield from self._send()
             self._show()
-            if self._sender.waits():
-                time.sleep(self._poll)
-            elif self._sender.lost:
-                self._sender.refuse_lost()
-            elif self._sender.over_budget and self._budget is not None:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Until it is worth another look; an error where nothing more will come."""
+        mine, sender = set(self._waits_for.values()), self._sender
+        if not mine:
+            return
+        if not sender.waits_for(mine):
+            if sender.over_budget and self._budget is not None:
                 raise over_budget(self._budget)
+            sender.refuse_lost(mine)
+        # Batches of other settings are waited for as well: they take room in the queue.
+        if sender.waits_for(self._records.away()):
+            time.sleep(self._poll)
 
     def _is_back(self, custom_id: str) -> bool:
         return self._records.has(custom_id) or custom_id in self._given_up

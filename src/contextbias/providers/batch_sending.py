@@ -100,10 +100,10 @@ class Sender:
         """Requests that are with the provider, or about to go there."""
         return self._records.away() | set(self._spool.ids if self._spool else ())
 
-    def waits(self) -> bool:
-        """Whether anything is with the provider that can still come back."""
+    def waits_for(self, ids: set[str]) -> bool:
+        """Whether the answer to one of these requests can still come back."""
         return any(
-            record.state == SENT and name not in self.lost
+            record.state == SENT and name not in self.lost and not ids.isdisjoint(record.ids)
             for name, record in self._records.open.items()
         )
 
@@ -176,22 +176,24 @@ class Sender:
                 not_taken += record.ids if remote.too_many_tokens else ()
         return not_taken
 
-    def refuse_lost(self) -> None:
+    def refuse_lost(self, ids: set[str]) -> None:
         """End a run that could only go on by paying again, which is for the user to decide.
 
+        Args:
+            ids: Requests without an answer.
+
         Raises:
-            Incomplete: Some batches cannot be collected, and nothing else is waited for.
+            Incomplete: Some of them are in a batch that cannot be collected.
         """
-        if not self.lost:
-            return
-        name, why = next(iter(self.lost.items()))
-        record = self._records.open[name]
-        raise Incomplete(
-            f"{record.batch_id} at {self._base_url}, with {len(record.ids):,} requests of "
-            f"{record.sent_at}, cannot be collected: {why}",
-            "take the key and the project that it was sent with; or give it up, and pay for its "
-            f"requests again: delete {self._records.path(name)}",
-        )
+        for name, why in self.lost.items():
+            record = self._records.open[name]
+            if not ids.isdisjoint(record.ids):
+                raise Incomplete(
+                    f"{record.batch_id} at {self._base_url}, with {len(record.ids):,} requests of "
+                    f"{record.sent_at}, cannot be collected: {why}",
+                    "take the key and the project that it was sent with; or give it up, and pay "
+                    f"for its requests again: delete {self._records.path(name)}",
+                )
 
     def _take_in(self, record: Record, remote: Remote) -> bool:
         """Keep the answers of a batch that is over; False where they are gone."""
