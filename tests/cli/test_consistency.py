@@ -53,6 +53,13 @@ def test_options_change_the_rule(counts: Path, capfd: pytest.CaptureFixture[str]
     assert ",inconclusive," in out
 
 
+def test_a_share_in_the_place_of_points_is_said(
+    counts: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(str(counts), "--margin", "0.05") == 0
+    assert "0.05 percentage points; for 5 points, give 5" in capfd.readouterr().err
+
+
 def test_bad_input_is_one_line(counts: Path, capfd: pytest.CaptureFixture[str]) -> None:
     counts.write_text(ROWS.replace("64,80", "81,80"))
     assert _run(str(counts)) == 2

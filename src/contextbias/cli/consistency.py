@@ -60,6 +60,12 @@ def consistency(
     if out is not None and os.path.realpath(out) == os.path.realpath(counts):
         raise InputError(f"--out {out} would replace the counts", "name another file")
     result = consistency_csv(counts, margin_pp=margin, alpha=alpha).encode()
+    if 0 < margin < 1:
+        typer.echo(
+            f"--margin {margin:g} is taken as {margin:g} percentage points; for "
+            f"{100 * margin:g} points, give {100 * margin:g}",
+            err=True,
+        )
     if out is None:
         typer.echo(result, nl=False)
     else:
