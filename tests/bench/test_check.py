@@ -57,6 +57,8 @@ BREACHES = [
     ("form", '"framing a wall"', '"framing a Wall"', "'Wall' is not lower case"),
     ("duplicate", "server room", "coworking space", "'coworking space' is there twice"),
     ("duplicate", '"folding towels"', '"reading a map"', "'reading a map' is there twice"),
+    ("form", '"framing a wall"', '"framing a `wall`"', "'`' does not belong"),
+    ("form", '"framing a wall"', '"framing a wall' + " and a wall" * 4 + '"', "has 15 words"),
     ("soc", 'soc = "47-0000"', 'soc = "48-0000"', "'48-0000' is no major group"),
     ("overlap", 'work = ["animals", "plants"]', "", "'picking berries' counts as unrelated"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from contextbias.bench.bank import Activity, Bank, Place
@@ -31,6 +32,9 @@ _POSTMODIFIER = re.compile(r"\s(?:of|under|with|for|at|in|on)\s")
 """What follows describes the place's name and is not its last word: *house under construction*."""
 
 _NO_NAMES = ", and names and brands do not belong in a context"
+
+_MOST_WORDS = 12
+_SIGNS = "'’-,&./"
 
 _NO_LABELS = frozenset({"yes", "no", EMPTY})
 
@@ -161,10 +165,17 @@ def role_word_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
 
 
 def form_faults(bank: Bank, entry: Entry) -> Iterator[Fault]:
-    """One line of plain words: no stray spaces, no final stop, an activity that begins as one."""
+    """One short line of plain words, without a stop; an activity that begins as one."""
     text = entry.context.text
     if text != " ".join(text.split()) or not text[-1].isalnum():
         yield entry.fault(bank, "form", f"{text!r} has stray spaces or a stop at its end")
+    number = len(text.split())
+    if number > _MOST_WORDS:
+        message = f"{text!r} has {number} words, should have {_MOST_WORDS} at most"
+        yield entry.fault(bank, "form", message)
+    odd = dict.fromkeys(c for c in text if unicodedata.category(c)[0] not in "LMNZ")
+    if foreign := "".join(c for c in odd if c not in _SIGNS):
+        yield entry.fault(bank, "form", f"{text!r}: {foreign!r} does not belong in a context")
     if isinstance(entry.context, Activity):
         yield from _beginning_faults(bank, entry)
     if bank.language.has_capital_nouns:
