@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_bad_input import assert_refused, call
 from tests.llm.fake import FakeModel, Said
+from tests.small_study import two_roles
 
 from contextbias import pipeline
 from contextbias.canonicalise import TABLE, Grouping, LabelMapping, llm
@@ -23,28 +24,14 @@ from contextbias.pipeline.specifications import CHOICES, Curve, specifications
 from contextbias.progress import Silent
 from contextbias.store import Study
 
-STUDY = """
-[study]
-seed = 3
-images_per_prompt = 1
-[bench]
-roles = ["nurse", "welder"]
-[[generators]]
-name = "drawn"
-backend = "simulated"
-options = { size = 64 }
-[[readers]]
-name = "vlm"
-backend = "simulated"
+STUDY = two_roles(
+    """
 [canonicalise]
 mapping = "model"
 groups = "table"
 model = { model = "fake", base_url = "http://127.0.0.1:9/v1" }
-[measure]
-bootstrap = 10
-[run]
-workers = 1
 """
+)
 
 
 class Heard(Silent):

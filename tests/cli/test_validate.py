@@ -7,35 +7,17 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.small_study import one_role
 
 from contextbias import pipeline
 from contextbias.cli.main import main
 from contextbias.pipeline import STAGES, Options
 from contextbias.store import Study
 
-TEXT = """
-[study]
-images_per_prompt = 1
-[bench]
-roles = ["nurse"]
-[measure]
-bootstrap = 20
-[run]
-workers = 1
-[[generators]]
-name = "g"
-backend = "simulated"
-options = { size = 64 }
-[[readers]]
-name = "r"
-backend = "simulated"
-options = { preset = "noiseless" }
-"""
-
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    Study.create(tmp_path / "s", TEXT).close()
+    Study.create(tmp_path / "s", one_role()).close()
     with Study.open(tmp_path / "s", writing=True) as study:
         pipeline.run(study, STAGES[:-2], Options())
     return tmp_path / "s"

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.cli.test_bad_input import assert_refused, call
+from tests.small_study import two_roles
 
 from contextbias import pipeline
 from contextbias.canonicalise import LabelMapping
@@ -22,26 +23,10 @@ from contextbias.pipeline.selection import Wanted
 from contextbias.progress import Silent
 from contextbias.store import Study
 
-STUDY = """
-[study]
-seed = 3
-images_per_prompt = 1
-[bench]
-roles = ["nurse", "welder"]
-[[generators]]
-name = "drawn"
-backend = "simulated"
-options = { size = 64 }
-[[readers]]
-name = "vlm"
-backend = "simulated"
+STUDY = two_roles("""
 [canonicalise]
 mapping = "table"
-[measure]
-bootstrap = 10
-[run]
-workers = 1
-"""
+""")
 
 
 class Heard(Silent):

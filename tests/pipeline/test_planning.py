@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.rows import image, prompt
+from tests.small_study import two_roles
 
 from contextbias import pipeline
 from contextbias.cli.plan_text import plan_lines
@@ -35,24 +36,7 @@ from contextbias.pipeline.sizes import Aims, Spread, comparisons, intensity
 from contextbias.store import Study
 from contextbias.tables import FrequencyRow
 
-STUDY = """
-[study]
-seed = 3
-images_per_prompt = 1
-[bench]
-roles = ["nurse", "welder"]
-[[generators]]
-name = "drawn"
-backend = "simulated"
-options = { size = 64 }
-[[readers]]
-name = "vlm"
-backend = "simulated"
-[measure]
-bootstrap = 10
-[run]
-workers = 2
-"""
+STUDY = two_roles(workers=2)
 
 
 CONTEXTBENCH = Design(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.small_study import one_role
 
 from contextbias import pipeline
 from contextbias.errors import ConfigError, InputError
@@ -28,36 +29,14 @@ from contextbias.pipeline.validation_prompts import (
 from contextbias.pipeline.validation_run import Validated, ask, forecast, validate
 from contextbias.store import Study
 
-TEXT = """
-[study]
-images_per_prompt = 1
-[bench]
-roles = ["nurse"]
-[measure]
-bootstrap = 20
-[run]
-workers = 1
-[[generators]]
-name = "g"
-backend = "simulated"
-options = { size = 64, compliance = COMPLIANCE }
-[[readers]]
-name = "r"
-backend = "simulated"
-options = { preset = "noiseless"MORE }
-"""
 SMALL = Size(prompts=12, images=1)
-
-
-def text(compliance: float = 1.0, more: str = "") -> str:
-    return TEXT.replace("COMPLIANCE", str(compliance)).replace("MORE", more)
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study that was drawn and read; tests work on copies."""
     folder = tmp_path_factory.mktemp("validation") / "s"
-    with Study.create(folder, text()) as study:
+    with Study.create(folder, one_role()) as study:
         pipeline.run(study, STAGES[:-2], Options())
     return folder
 
@@ -137,7 +116,7 @@ def shares(root: Path) -> dict[str, float]:
 
 
 def test_a_model_that_does_not_comply(root: Path) -> None:
-    (root / "study.toml").write_text(text(compliance=0.0))
+    (root / "study.toml").write_text(one_role(compliance=0.0))
     asked(root, Size(prompts=40, images=2))
     found = shares(root)
     assert found["known_reader_accuracy"] == 1.0
@@ -214,7 +193,7 @@ def test_what_is_known_decides_the_estimates(root: Path) -> None:
 
 
 def test_a_study_that_was_not_run(tmp_path: Path) -> None:
-    Study.create(tmp_path / "s", text()).close()
+    Study.create(tmp_path / "s", one_role()).close()
     with pytest.raises(InputError, match="has no attributes"):
         validated(tmp_path / "s")
 
@@ -226,13 +205,13 @@ def test_a_study_that_draws_nothing_or_reads_nothing(tmp_path: Path) -> None:
     Study.create(tmp_path / "f", folder).close()
     with pytest.raises(ConfigError, match="draws"):
         validated(tmp_path / "f")
-    Study.create(tmp_path / "n", text().partition("[[readers]]")[0]).close()
+    Study.create(tmp_path / "n", one_role().partition("[[readers]]")[0]).close()
     with pytest.raises(ConfigError, match="names no reader"):
         validated(tmp_path / "n")
 
 
 def test_a_study_in_another_language(tmp_path: Path) -> None:
-    german = text().replace('roles = ["nurse"]', 'bank = "contextbench-de"')
+    german = one_role().replace('roles = ["nurse"]', 'bank = "contextbench-de"')
     Study.create(tmp_path / "s", german).close()
     with Study.open(tmp_path / "s", writing=True) as study:
         pipeline.run(study, ("bench", "generate"), Options(limit=3))
@@ -263,7 +242,7 @@ def test_prompts_that_were_edited(root: Path) -> None:
 
 
 def test_the_configuration_is_that_of_the_study_around_it(tmp_path: Path) -> None:
-    toml = text(0.5)
+    toml = one_role(0.5)
     toml = toml.replace("workers = 1", 'workers = 1\nimages = "elsewhere"')
     toml += '\n[[generators]]\nname = "c"\nbackend = "command"\n'
     toml += 'options = { command = ["draw", "it\'s \\"so\\""], cwd = "programs" }\n'

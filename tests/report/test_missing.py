@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from tests.report.made_study import MakeStudy, frame_of
 
+from contextbias.report import render
 from contextbias.report.missing import (
     Answers,
     answers_read,
@@ -62,9 +63,27 @@ def test_dimensions_are_sorted_into_unreadable_unanswered_and_complete() -> None
     )
 
     assert view.unreadable == ("weather",)
-    assert view.unanswered == ("pose",)
+    assert view.unanswered == (("19 unknown, 1 refused", ("pose",)),)
+    assert view.nothing == ""
     assert view.complete == ("mood",)
     assert view.rows == ()
+
+
+def test_where_nothing_was_answered_the_page_says_so_and_why(make_study: MakeStudy) -> None:
+    rows = [gone(c, name, "refused", 10) for c in ("CF", "CA-U") for name in ("mood", "pose")]
+    view = missing_view(frame(*rows), ["g"])
+    assert view.unanswered == (("20 refused", ("mood", "pose")),)
+    assert view.nothing == "20 refused"
+    study = make_study().inputs()
+    made = frame(*rows).filter(pl.col("estimand") != "prevalence")
+    keys = {"reader": "viewer", "preset": "paper", "people": "primary", "codebook": "1"}
+    made = made.with_columns(
+        *(pl.lit(value).alias(name) for name, value in keys.items()), corrected=pl.lit(value=False)
+    ).select(study.estimates.columns)
+    page = render(replace(study, estimates=made))["index.html"].decode()
+    assert "No question was answered about any picture" in page
+    assert "Images without an answer, by reason: 20 refused." in page
+    assert "mood, pose (20 refused)." in page
 
 
 def test_a_file_that_cannot_be_decoded_does_not_tell_what_can_be_read() -> None:
@@ -80,7 +99,7 @@ def test_a_file_that_cannot_be_decoded_does_not_tell_what_can_be_read() -> None:
     )
 
     assert view.unreadable == ("weather",)
-    assert view.unanswered == ("pose",)
+    assert view.unanswered == (("20 corrupt", ("pose",)),)
 
 
 def test_answers_are_counted_over_what_the_reader_can_read() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ _WHOLE_IMAGE = frozenset(
 class MissingCell:
     """One generator, condition and dimension."""
 
-    reasons: tuple[tuple[str, str], ...]
+    counts: tuple[tuple[str, int], ...]
     """Reason and count, the most frequent first; empty when nothing is missing."""
     fill: float
     """Share of the cell's images that is missing, in percent, for the bar behind the text."""
@@ -42,6 +43,11 @@ class MissingCell:
     """Images of the cell; None when nothing is missing."""
     gone: int
     """Images of the cell without an answer."""
+
+    @property
+    def reasons(self) -> tuple[tuple[str, str], ...]:
+        """Reason and count in words."""
+        return tuple((reason, formats.whole(count)) for reason, count in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +62,10 @@ class MissingView:
     """Images of each column."""
     unreadable: tuple[str, ...]
     """Dimensions that the reader has declared it cannot read, as its read images show."""
-    unanswered: tuple[str, ...]
-    """Dimensions without an answer in any image."""
+    unanswered: tuple[tuple[str, tuple[str, ...]], ...]
+    """Why, with counts, and the dimensions without an answer in any image for these reasons."""
+    nothing: str
+    """Why, with counts, where no question was answered in any image; empty else."""
     complete: tuple[str, ...]
     """Dimensions that were read in every image."""
     left_out: tuple[str, ...]
@@ -135,16 +143,29 @@ def missing_view(frame: pl.DataFrame, order: Sequence[str]) -> MissingView:
     )
     complete = tuple(name for name, row in cells.items() if not any(cell.reasons for cell in row))
     hidden = {*unreadable, *unanswered, *complete}
+    whys: dict[str, list[str]] = {}
+    for name in unanswered:
+        whys.setdefault(_why(cells[name]), []).append(name)
     return MissingView(
         columns=columns,
         rows=tuple((name, row) for name, row in cells.items() if name not in hidden),
         sizes=tuple(_size(cells.values(), place) for place in range(len(columns))),
         unreadable=unreadable,
-        unanswered=unanswered,
+        unanswered=tuple((why, tuple(names)) for why, names in whys.items()),
+        nothing="; ".join(whys) if len(hidden) == len(cells) and not complete else "",
         complete=complete,
         left_out=_left_out(by_role),
         counts=_counts(by_role, columns),
     )
+
+
+def _why(row: Sequence[MissingCell]) -> str:
+    """Reasons of a dimension over all columns, the most frequent first, with their images."""
+    counts: Counter[str] = Counter()
+    for cell in row:
+        counts.update(dict(cell.counts))
+    found = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{formats.whole(count)} {formats.words(name)}" for name, count in found)
 
 
 def failed_images(images: Sequence[ImageRow], root: Path) -> list[FailedImage]:
@@ -196,7 +217,7 @@ def _cell(numbers: Index, generator: str, condition: str, dimension: str) -> Mis
     total = next((number.n for _, number in found if number.n), None)
     gone = sum(number.point or 0.0 for _, number in found)
     return MissingCell(
-        reasons=tuple((reason, formats.whole(number.point)) for reason, number in found),
+        counts=tuple((reason, round(number.point or 0.0)) for reason, number in found),
         fill=round(100 * gone / total, 1) if total else 0.0,
         n=total,
         gone=round(gone),
