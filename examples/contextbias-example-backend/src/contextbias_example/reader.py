@@ -36,7 +36,7 @@ class Warmth:
         return {"color_temperature": ("warm", "neutral", "cool")}
 
     def read(self, picture: Picture) -> RawReading:
-        """Look at one picture. It gets the file and nothing else: no prompt, role or condition."""
+        """Look at one picture. It gets the file, under a name that tells no prompt or role."""
         try:
             with Image.open(picture.path) as opened:
                 red, _, blue = ImageStat.Stat(opened.convert("RGB")).mean
