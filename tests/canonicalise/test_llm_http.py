@@ -13,7 +13,7 @@ from tests.canonicalise.test_llm_study import STUDY, mapping, run, stale_files
 from tests.cli.test_bad_input import assert_refused, call
 from tests.provider import FakeProvider, Fault, Question
 
-from contextbias.errors import Incomplete
+from contextbias.errors import Incomplete, InputError
 from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.workload import workload
 from contextbias.store import Study
@@ -96,6 +96,21 @@ def test_the_plan_asks_nothing(study: Path) -> None:
         assert re.match(r"\d+ groups to ask about, about [\d,]+ tokens sent", done.stdout)
         assert provider.log == []
         assert not (study / "asked").exists()
+
+
+def test_a_mapping_edited_by_hand_is_refused_before_anything_is_asked(study: Path) -> None:
+    with FakeProvider(key=None, answer=keeps).running() as provider:
+        with_model(study, provider)
+        run(study, "canonicalise")
+        billed, path = len(provider.billed()), study / "derived" / "mapping.json"
+        edited = path.read_text().replace('"scrubs": "scrubs"', '"scrubs": "overalls"')
+        assert edited != path.read_text()
+        path.write_text(edited)
+        with_model(study, provider, seed=7)  # all groups would be asked about anew
+        with pytest.raises(InputError, match="was changed by hand"):
+            run(study, "canonicalise")
+        assert path.read_text() == edited
+        assert len(provider.billed()) == billed
 
 
 def in_plan(root: Path) -> dict[str, Any]:

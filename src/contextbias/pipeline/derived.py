@@ -15,6 +15,7 @@ from contextbias.errors import InputError, nearest
 from contextbias.ids import content_hash
 from contextbias.pipeline.definitions import definitions
 from contextbias.pipeline.labels import known_mapping, mapping_of, say_changes
+from contextbias.pipeline.model_labels import MODEL
 from contextbias.pipeline.options import Done, Options
 from contextbias.pipeline.people import drawable_images, people_answers, people_fingerprint
 from contextbias.pipeline.repeats import repeats_fingerprint, write_repeats
@@ -46,6 +47,8 @@ def canonicalise(wanted: Wanted, options: Options) -> Done:
     readings = wanted.readings(images)
     if not readings and not study.counts()["frequencies"]:
         raise InputError(f"{study.root} has no reading", "run the extract stage first")
+    if study.config.canonicalise.mapping == MODEL:
+        _refuse_edited(study)  # before anything is paid for
     mapping = mapping_of(study, readings, options.progress)
     counted = _label_counts(study, mapping)
     again = write_repeats(wanted, images, mapping)
