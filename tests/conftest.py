@@ -60,12 +60,13 @@ def rounding() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def interruptible() -> None:
+def interruptible(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is Python's own at the start of every test.
 
-    A test that calls the program's `main` in this process leaves the handler of the program, and a
+    A test that calls the program's `main` in this process leaves the handlers of the program, and a
     shell may have started the run without any.
     """
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -108,3 +108,27 @@ def test_stopped_outside_of_any_stage(number: signal.Signals, seconds: float, fo
     _, errors = process.communicate(timeout=300)
     assert process.returncode in (130, 0)
     assert b"Traceback" not in errors
+
+
+IN_A_FINALISER = """
+import signal, time
+import contextbias.cli.main as program
+class Last:
+    def __del__(self):
+        signal.raise_signal(signal.%s)
+def begun(args):
+    one = Last()
+    del one
+    time.sleep(60)
+program.app = begun
+program.main([])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_stop_inside_a_finaliser_is_not_lost(name: str, folder: Path) -> None:
+    """Python drops what is raised there; before, the program said so and went on."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_FINALISER % name], capture_output=True, timeout=50, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -6,9 +6,14 @@ some items failed, 130 interrupted. Machine output goes to stdout, messages and 
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -101,6 +106,7 @@ def main(args: list[str] | None = None) -> None:
     # A polite stop from a scheduler is handled like Ctrl-C: what is under way is kept.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _interrupt)
+    sys.unraisablehook = partial(_unraisable, sys.unraisablehook)
     code = _run(args)
     unwritten = _flush()
     if unwritten is not None and code == 0:
@@ -169,3 +175,19 @@ def _open_closed_streams() -> None:
 def _interrupt(number: int, _: Any) -> None:
     _interruptions.append(number)
     raise KeyboardInterrupt
+
+
+def _unraisable(
+    otherwise: Callable[[sys.UnraisableHookArgs], Any], found: sys.UnraisableHookArgs
+) -> None:
+    """Send a stop again that came inside a finaliser or callback, where Python drops it."""
+    if not _interruptions or not issubclass(found.exc_type, KeyboardInterrupt):
+        otherwise(found)
+        return
+    # A Thread's own start would wait for it, which is unsafe here.
+    _thread.start_new_thread(_send_again, (threading.main_thread().ident, _interruptions[-1]))
+
+
+def _send_again(thread: int, number: int) -> None:
+    time.sleep(0.01)  # by then the main thread is out of the place that cannot raise
+    signal.pthread_kill(thread, number)
