@@ -188,6 +188,7 @@ def _unraisable(
     _thread.start_new_thread(_send_again, (threading.main_thread().ident, _interruptions[-1]))
 
 
-def _send_again(thread: int, number: int) -> None:
-    time.sleep(0.01)  # by then the main thread is out of the place that cannot raise
-    signal.pthread_kill(thread, number)
+def _send_again(thread: int | None, number: int) -> None:
+    if thread is not None:
+        time.sleep(0.01)  # by then the main thread is out of the place that cannot raise
+        signal.pthread_kill(thread, number)
