@@ -115,7 +115,7 @@ def test_progress_names_images_that_came_later(
     with sqlite3.connect(folder / STORE_FILE) as store:
         store.execute("UPDATE images SET created_at = '2999-01-01T00:00:00' WHERE role = 'welder'")
     _, out, _ = call(capsys, "progress", folder)
-    assert f"\n{number} images came after the sample was drawn: nobody is asked about them" in out
+    assert f"\n{number} images came after the sample was drawn, about which nobody is" in out
     _, out, _ = call(capsys, "progress", folder, "--json")
     assert json.loads(out)["images_after_sample"] == number
 
@@ -127,6 +127,7 @@ def test_links_by_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert study.sign_in(old) is None
         assert study.sign_in(out.strip()) is not None
     call(capsys, "revoke", folder, "a1")
+    assert "link revoked" in call(capsys, "progress", folder)[1]
     with answering(folder) as study:
         assert study.sign_in(out.strip()) is None
 

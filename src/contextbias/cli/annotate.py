@@ -174,7 +174,8 @@ def progress(
     by = ", ".join(f"{items} by {number or 'nobody'}" for number, items in view.complete.items())
     print(f"{view.items} items for {view.per_item} annotators each; answered whole: {by}")
     if later:
-        print(f"{later:,} images came after the sample was drawn: nobody is asked about them")
+        images = "1 image" if later == 1 else f"{later:,} images"
+        print(f"{images} came after the sample was drawn, about which nobody is asked")
     wide = max((len(line.row.annotator) for line in view.lines), default=0)
     for line in view.lines:
         done, quality = line.progress, line.quality
@@ -182,7 +183,12 @@ def progress(
         time = "" if seconds is None else f", median {seconds:.1f} s"
         gold = "" if quality.gold_right is None else f", {quality.gold_right:.0%} of gold right"
         breaks = f"; does not count: {'; '.join(quality.breaks)}" if quality.breaks else ""
-        print(f"{quality.annotator:<{wide}}  {done.done:,} of {done.total:,}{time}{gold}{breaks}")
+        link = (
+            "; link revoked" if (line.row.kind, line.row.token_sha256) == ("person", None) else ""
+        )
+        print(
+            f"{quality.annotator:<{wide}}  {done.done:,} of {done.total:,}{time}{gold}{link}{breaks}"
+        )
 
 
 @app.command("link")
