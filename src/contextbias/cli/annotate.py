@@ -183,12 +183,10 @@ def progress(
         time = "" if seconds is None else f", median {seconds:.1f} s"
         gold = "" if quality.gold_right is None else f", {quality.gold_right:.0%} of gold right"
         breaks = f"; does not count: {'; '.join(quality.breaks)}" if quality.breaks else ""
-        link = (
-            "; link revoked" if (line.row.kind, line.row.token_sha256) == ("person", None) else ""
-        )
-        print(
-            f"{quality.annotator:<{wide}}  {done.done:,} of {done.total:,}{time}{gold}{link}{breaks}"
-        )
+        revoked = line.row.kind == "person" and line.row.token_sha256 is None
+        link = "; link revoked" if revoked else ""
+        answered = f"{done.done:,} of {done.total:,}"
+        print(f"{quality.annotator:<{wide}}  {answered}{time}{gold}{link}{breaks}")
 
 
 @app.command("link")
