@@ -51,7 +51,8 @@ class DiffusersOptions(Options):
     """Appended to every prompt after a comma, the same for every model; an empty text turns it
     off."""
     max_sequence_length: int | None = Field(default=None, ge=16)
-    """Tokens that the long text encoder takes; padding counts, so it changes the picture."""
+    """Tokens that the long text encoder takes; padding counts, so it changes the picture (not
+    Qwen-Image's, which pads nothing)."""
     dtype: DType | None = None
     """What the model is computed in; left out: as its makers do (float16 for SDXL, else
     bfloat16)."""
