@@ -80,6 +80,33 @@ def test_no_name_tells_what_was_asked_for(
         assert not picture.path.parent.exists()
 
 
+class OneByOne(CuriousAboutMany):
+    """Takes a picture when it has answered about the one before; notes which can be seen."""
+
+    parallel = "stream"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.visible: list[int] = []
+
+    def read_many(self, pictures: Iterable[Picture]) -> Iterator[tuple[str, RawReading]]:
+        for picture in pictures:
+            self.visible.append(len(list(picture.path.parent.iterdir())))
+            yield picture.image_id, self.read(picture)
+
+
+def test_a_picture_is_shown_when_it_is_asked_for_until_it_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = OneByOne()
+    monkeypatch.setattr(work, "load_reader", lambda *_: reader)
+    Image.new("RGB", (5, 4), "red").save(tmp_path / "a.png")
+    task = ExtractTask("mine", "any", {}, "f" * 20, StudyFiles(tmp_path))
+    kept = list(task.stream([Question(f"r{n}", f"i{n}", "a.png") for n in range(4)]))
+    assert [part[0].row.status for part in kept] == ["ok"] * 4
+    assert reader.visible == [1] * 4
+
+
 def test_without_room_for_the_links_the_run_ends_and_no_reading_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,8 +22,8 @@ class Picture:
     """For seeding a reader that draws random numbers."""
     path: Path
     """The file, absolute, under a name that says nothing about what was asked for; gone once its
-    batch is read. Look at its pixels alone (`contextbias.pictures.decode_picture`): a file that was
-    not made here may have its prompt in it."""
+    reading is given. Look at its pixels alone (`contextbias.pictures.decode_picture`): a file that
+    was not made here may have its prompt in it."""
     key: str = ""
     """Tells this reading from every other, for good: a hash of the reader, its settings and the
     file's content. Empty where readings are not kept."""

@@ -162,29 +162,80 @@ class ExtractTask:
         return Kept(row, self.files.keep_receipt("readings", row))
 
 
-Show = Callable[[Question], Picture]
+class _Shown:
+    """Pictures under names that say nothing, as links: the folders of an image are called as its
+    generator, condition, role and prompt, and a reader must not be told.
+
+    Args:
+        files: Where the pictures are.
+        folder: For the links.
+    """
+
+    def __init__(self, files: StudyFiles, folder: Path) -> None:
+        self._files, self._folder = files, folder
+        self._links: dict[str, Path] = {}
+
+    def show(self, question: Question) -> Picture:
+        """The picture of a question, its link made.
+
+        Raises:
+            FileNotFoundError: The file is gone.
+            InputError: There is no room for the link.
+        """
+        path = self._files.fetched(question.path).absolute()
+        link = self._folder / f"{question.reading_id}{path.suffix}"
+        try:
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
+        except OSError as error:
+            raise unwritable(link, error) from None
+        self._links[question.reading_id] = link
+        return Picture(image_id=question.picture_id, path=link, key=question.reading_id)
+
+    def hide(self, question: Question) -> None:
+        """Take the link away, if it was made."""
+        link = self._links.pop(question.reading_id, None)
+        if link is not None:
+            link.unlink(missing_ok=True)
 
 
 def _answers(backend: Any, questions: Sequence[Question], files: StudyFiles) -> Iterator[Answer]:
     """Ask the reader, in its own way; whatever it fails on, or leaves out, is a row."""
     ask = _answers_of_many if hasattr(backend, "read_many") else _answers_of_each
-    with _shown(files) as show:
-        yield from ask(backend, questions, show)
+    with _shown(files) as shown:
+        yield from ask(backend, questions, shown)
 
 
-def _answers_of_each(backend: Any, questions: Sequence[Question], show: Show) -> Iterator[Answer]:
+@contextmanager
+def _shown(files: StudyFiles) -> Iterator[_Shown]:
+    try:
+        folder = passing_folder(_NAMELESS)
+    except OSError as error:
+        raise unwritable(Path(tempfile.gettempdir()), error) from None
+    try:
+        yield _Shown(files, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _answers_of_each(
+    backend: Any, questions: Sequence[Question], shown: _Shown
+) -> Iterator[Answer]:
     for question in questions:
         began = time.perf_counter()
         try:
-            reading = backend.read(show(question))
+            reading = backend.read(shown.show(question))
         except (ContextBiasError, KeyboardInterrupt):
             raise
         except Exception as error:  # a failing item is a row, whatever failed
             reading = RawReading(status="error", reason=f"{type(error).__name__}: {error}")
+        shown.hide(question)
         yield question, _checked(reading), time.perf_counter() - began
 
 
-def _answers_of_many(backend: Any, questions: Sequence[Question], show: Show) -> Iterator[Answer]:
+def _answers_of_many(
+    backend: Any, questions: Sequence[Question], shown: _Shown
+) -> Iterator[Answer]:
     waiting = {question.picture_id: question for question in questions}
     reason = "the reader returned nothing for this picture"
     lost: dict[str, str] = {}
@@ -192,7 +243,7 @@ def _answers_of_many(backend: Any, questions: Sequence[Question], show: Show) ->
     def pictures() -> Iterator[Picture]:
         for question in questions:
             try:
-                yield show(question)
+                yield shown.show(question)
             except OSError as error:
                 lost[question.picture_id] = f"{type(error).__name__}: {error}"
 
@@ -201,7 +252,9 @@ def _answers_of_many(backend: Any, questions: Sequence[Question], show: Show) ->
         for image_id, reading in backend.read_many(pictures()):
             seconds, began = time.perf_counter() - began, time.perf_counter()
             own = seconds if reading.seconds is None else reading.seconds
-            yield waiting.pop(image_id), _checked(reading), own
+            question = waiting.pop(image_id)
+            shown.hide(question)
+            yield question, _checked(reading), own
     except (ContextBiasError, KeyboardInterrupt):
         raise
     except Exception as error:  # a failing item is a row, whatever failed
@@ -209,35 +262,6 @@ def _answers_of_many(backend: Any, questions: Sequence[Question], show: Show) ->
     for question in waiting.values():
         failed = RawReading(status="error", reason=lost.get(question.picture_id, reason))
         yield question, failed, 0.0
-
-
-@contextmanager
-def _shown(files: StudyFiles) -> Iterator[Show]:
-    """Give pictures names that say nothing: the folders of an image are called as its generator,
-    condition, role and prompt, and a reader must not be told.
-
-    Raises:
-        InputError: There is no room for the links.
-    """
-    try:
-        folder = passing_folder(_NAMELESS)
-    except OSError as error:
-        raise unwritable(Path(tempfile.gettempdir()), error) from None
-
-    def show(question: Question) -> Picture:
-        path = files.fetched(question.path).absolute()
-        link = folder / f"{question.reading_id}{path.suffix}"
-        try:
-            link.unlink(missing_ok=True)
-            link.symlink_to(path)
-        except OSError as error:
-            raise unwritable(link, error) from None
-        return Picture(image_id=question.picture_id, path=link, key=question.reading_id)
-
-    try:
-        yield show
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _checked(reading: RawReading) -> RawReading:

@@ -153,7 +153,8 @@ def refuse_twice(keys: Iterable[str], connection: Connection, session: Session) 
     """Refuse to ask one by one for what is in a batch: it would be paid for twice.
 
     Args:
-        keys: Of the items that would be asked about; see `batches`.
+        keys: Of the items that would be asked about; see `batches`. Not looked at where nothing of
+            the study is in batches.
         connection: Whom.
         session: The study.
 

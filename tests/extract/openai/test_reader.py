@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,25 @@ def test_every_picture_is_read_with_one_request(
     used = sum((Usage.from_json(reading.raw["usage"]) for reading in found.values()), Usage())
     assert used.input == provider.total("input")
     assert used.output == provider.total("output")
+
+
+def test_pictures_are_asked_for_as_they_are_needed(
+    provider: FakeProvider, pictures: list[Picture], tmp_path: Path
+) -> None:
+    taken = 0
+
+    def endless() -> Iterator[Picture]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield replace(pictures[0], image_id=f"i{taken}", key=f"k{taken}")
+
+    seer = reader(provider, self_test=False, concurrency=2)
+    seer.begin(session(tmp_path, items=10_000))
+    found = seer.read_many(endless())
+    assert [next(found)[1].status for _ in range(5)] == ["ok"] * 5
+    found.close()
+    assert taken < 100
 
 
 def test_one_picture_alone(provider: FakeProvider, pictures: list[Picture]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import tee
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -93,7 +94,7 @@ class OpenAIReader:
             Incomplete: A budget, a quota, or a failure that every picture would share.
             MissingPart: openai is not installed, or there is no key that the server takes.
         """
-        asked = [Asked(picture) for picture in pictures]
+        asked = map(Asked, pictures)
         budget = self._budget()
         tested = self._tested(budget)
         common = self._common()
@@ -136,7 +137,9 @@ class OpenAIReader:
         asked_for = self._session is not None and self._session.batch
         return self._options.batch or asked_for
 
-    def _answers(self, asked: list[Asked], budget: Budget | None) -> Iterator[tuple[Asked, Reply]]:
+    def _answers(
+        self, asked: Iterator[Asked], budget: Budget | None
+    ) -> Iterator[tuple[Asked, Reply]]:
         """One request after another, or by batches."""
         call, session = self._asking(), self._session
         settings = content_hash(self.settings())
@@ -150,11 +153,16 @@ class OpenAIReader:
                 asked, call, key=key_of, connection=self._connection, options=self._options,
                 session=session, budget=budget, on_state=self._tell,
             )  # fmt: skip
+        total = None
         if session is not None:
-            refuse_twice((key_of(each) for each in asked), self._connection, session)
+            total = session.items
+            # Pictures are asked for one by one: there may be 100,000 of them, or they are fetched.
+            looked_at, asked = tee(asked)
+            refuse_twice(map(key_of, looked_at), self._connection, session)
+            del looked_at
         return exchange(
             asked, call, connection=self._connection, pacing=self._pacing, budget=budget,
-            total=len(asked), on_state=self._tell,
+            total=total, on_state=self._tell,
         )  # fmt: skip
 
     def _tested(self, budget: Budget | None) -> Usage | None:
