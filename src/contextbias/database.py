@@ -37,6 +37,9 @@ _STRUCTURED = {
 _LISTS = frozenset({"prompted", "image_ids", "shown", "labels"})
 # Those of them that are lists of words or numbers.
 
+_PATIENCE = 30  # seconds for which a writer waits for another
+_READERS_TAKE = 2000  # milliseconds for which a deletion waits for whoever is reading
+
 _NO_ROOM = {sqlite3.SQLITE_FULL}
 _NO_ACCESS = {
     sqlite3.SQLITE_PERM,
@@ -66,6 +69,9 @@ class Database:
         self._path = path
         self._writing = writing
         self._synchronous = "FULL" if durable else "NORMAL"
+        self.has_remains = False
+        """Somebody was reading during `forget`: the bytes of what was deleted are still in the
+        files, until the last who writes closes them and nobody reads."""
         try:
             self._connection = self._connect()
         except sqlite3.DatabaseError as error:
@@ -123,7 +129,7 @@ class Database:
         """Delete rows for good; returns how many there were of each table.
 
         Nothing is left of them: freed pages are overwritten, and the write-ahead log is emptied
-        into the file and cut to nothing.
+        into the file and cut to nothing. Whether that could be done is in `has_remains`.
         """
         try:
             self._connection.execute("PRAGMA secure_delete = ON")
@@ -134,9 +140,12 @@ class Database:
                     ).rowcount
                     for table in tables
                 }
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._connection.execute(f"PRAGMA busy_timeout = {_READERS_TAKE}")
+            is_busy, _, _ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._connection.execute(f"PRAGMA busy_timeout = {1000 * _PATIENCE}")
         except sqlite3.DatabaseError as error:
             raise self._fault(error) from None
+        self.has_remains = bool(is_busy)
         return deleted
 
     def _connect(self) -> sqlite3.Connection:
@@ -144,7 +153,9 @@ class Database:
             connection = sqlite3.connect(":memory:")
             create_tables(connection)
             return connection
-        connection = sqlite3.connect(_uri(self._path, writing=self._writing), uri=True, timeout=30)
+        connection = sqlite3.connect(
+            _uri(self._path, writing=self._writing), uri=True, timeout=_PATIENCE
+        )
         check_version(connection, str(self._path))
         if self._writing:
             connection.execute("PRAGMA journal_mode = WAL")

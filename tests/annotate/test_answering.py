@@ -214,6 +214,29 @@ def test_a_removed_annotator_is_gone_from_the_file(folder: Path) -> None:
             study.remove("margarete")
 
 
+def test_bytes_of_who_left_that_a_reader_holds_up_go_with_the_last_writer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextbias.database._READERS_TAKE", 1)
+
+    def stored() -> bytes:
+        return b"".join(path.read_bytes() for path in folder.glob("study.sqlite*"))
+
+    tokens(folder, ["margarete", "a2"])
+    with answering(folder) as study:
+        reader = sqlite3.connect(folder / "study.sqlite")
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM annotators").fetchone()
+        study.remove("margarete")
+        assert study.book.has_remains
+        assert set(study.annotators) == {"a2"}
+        reader.close()
+        assert b"margarete" in stored()
+        study.remove("a2")
+        assert not study.book.has_remains
+        assert b"margarete" not in stored()
+
+
 def test_the_items_of_who_left_go_to_others(folder: Path) -> None:
     tokens(folder, 2)
     with answering(folder) as study:

@@ -43,6 +43,20 @@ def test_invitations_are_a_table_of_links(folder: Path, capsys: pytest.CaptureFi
     assert "annotate serve" in err
 
 
+def test_a_removal_that_a_reader_holds_up_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextbias.database._READERS_TAKE", 1)
+    tokens(folder, 1)
+    reader = sqlite3.connect(folder / STORE_FILE)
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM annotators").fetchone()
+    code, _, err = call(capsys, "remove", folder, "a1", "--yes")
+    reader.close()
+    assert code == 0
+    assert f"Another program is reading {folder / STORE_FILE}" in err
+
+
 def test_a_whole_study_of_simulated_people(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -219,14 +219,22 @@ def remove(
     Numbers and exports that were made before are not changed: make them anew.
     """
     from contextbias.annotate.invitation import annotator_named
+    from contextbias.store import STORE_FILE
 
     with _answering(study) as answering:
         annotator_named(answering.book, annotator)
         if not sure:
             typer.confirm(f"Delete {annotator} and all answers?", abort=True, err=True)
         number = answering.remove(annotator)
+        remains = answering.book.has_remains
     with_them = "1 answer" if number == 1 else f"{number:,} answers"
     typer.echo(f"Deleted, with {with_them}. Measure and report anew.", err=True)
+    if remains:
+        typer.echo(
+            f"Another program is reading {study / STORE_FILE}, whose bytes still hold what was "
+            "deleted: close it, and then measure.",
+            err=True,
+        )
 
 
 @app.command("export")

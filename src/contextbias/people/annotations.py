@@ -159,6 +159,11 @@ class Annotations:
         self.append_event("removed", None, deleted["answers"])
         return deleted["answers"]
 
+    @property
+    def has_remains(self) -> bool:
+        """Whether bytes of a removed annotator are still in the files; see `Database`."""
+        return self._database.has_remains
+
     # ---- read
 
     def plan(self) -> AnnotationPlanRow | None:
