@@ -4,6 +4,7 @@ import io
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -42,6 +43,20 @@ def test_every_kind_of_image_becomes_a_thumbnail(tmp_path: Path, mode: str) -> N
     row = image_file(tmp_path / f"a.{kind}", Image.new(mode, (300, 300)))
 
     assert opened(embed([row], budget=BUDGET).webp[0]).size == (EDGE, EDGE)
+
+
+@pytest.mark.parametrize(
+    ("mode", "value", "shade"), [("RGBA", (0, 0, 0, 0), 255), ("I;16", 0x8000, 0x80)]
+)
+def test_a_thumbnail_shows_what_readers_see(
+    tmp_path: Path, mode: str, value: Any, shade: int
+) -> None:
+    row = image_file(tmp_path / "a.png", Image.new(mode, (300, 300), value))
+
+    seen = opened(embed([row], budget=BUDGET).webp[0]).convert("RGB").getpixel((9, 9))
+
+    assert isinstance(seen, tuple)
+    assert abs(seen[0] - shade) <= 2
 
 
 def test_a_turned_photograph_stands_upright(tmp_path: Path) -> None:

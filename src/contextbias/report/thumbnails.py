@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PIL import Image, ImageOps
+from PIL import Image
 
+from contextbias.pictures import UnreadablePicture, decode_picture
 from contextbias.tables import OK, ImageRow
 
 EDGE = 128
 """Longest side of a thumbnail in pixels."""
 
 _QUALITY = 62
-_ERRORS = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,10 @@ def _thumbnail(fetch: Callable[[str], Path], image: ImageRow) -> bytes | None:
     if image.status != OK or image.path is None:
         return None
     try:
-        with Image.open(fetch(image.path)) as opened:
-            opened.draft("RGB", (2 * EDGE, 2 * EDGE))
-            small = ImageOps.exif_transpose(opened)
-            small.thumbnail((EDGE, EDGE), Image.Resampling.BICUBIC, reducing_gap=2.0)
-            buffer = io.BytesIO()
-            small.convert("RGB").save(buffer, "WEBP", quality=_QUALITY, method=2)
-    except _ERRORS:
+        picture = decode_picture(fetch(image.path), 2 * EDGE)
+    except (OSError, UnreadablePicture):
         return None
+    picture.thumbnail((EDGE, EDGE), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    buffer = io.BytesIO()
+    picture.save(buffer, "WEBP", quality=_QUALITY, method=2)
     return buffer.getvalue()
