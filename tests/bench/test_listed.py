@@ -245,7 +245,7 @@ def test_a_csv() -> None:
         ("nurse,CF", "nurse,CX", "entry 1: context is 'CX'"),
         (CSV, "role,condition,text\n", "list.csv has no prompt"),
         (CSV, "", "list.csv has no prompt"),
-        ('"a photo of a nurse, in a ward"', '"a photo of a nurse', "list.csv is not CSV"),
+        ('"a photo of a nurse, in a ward"', '"a photo of a nurse', "list.csv line 3 is not CSV"),
     ],
 )
 def test_what_is_wrong_in_a_csv(old: str, new: str, message: str) -> None:

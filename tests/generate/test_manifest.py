@@ -67,7 +67,7 @@ def test_jsonl(tmp_path: Path) -> None:
         ("m.csv", "path,seed\na.png,-1\n", "line 2: the seed '-1' is not a whole number"),
         ("m.csv", "path,role\n,nurse\n", "line 2 has no path"),
         ("m.csv", "path\na.png,b\n", "line 2 has more fields than the header"),
-        ("m.csv", 'path\n"a.png\n', "is not valid CSV"),
+        ("m.csv", 'path\n"a.png\n', "line 2 is not valid CSV"),
         ("m.csv", "path,seed\na.png,9223372036854775808\n", "is not a whole number from 0 to"),
         ("m.csv", "path,path\na.png,b.png\n", "line 1 has the column 'path' twice"),
         ("m.csv", "path\na\0.png\n", "line 2: path is 'a\\x00.png'"),

@@ -116,14 +116,16 @@ def _parsed(text: str, name: str) -> Any:
 def _rows(text: str, name: str) -> list[dict[str, Any]]:
     """The rows of a CSV; empty fields are left out, lists are parted by semicolons or spaces."""
     rows: list[dict[str, Any]] = []
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
-        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+        for row in reader:
             if None in row or None in row.values():
                 problem = f"{name} entry {len(rows) + 1} has more or fewer fields than the header"
                 raise InputError(problem, "put texts with a comma into double quotes")
             rows.append({key: value for key, value in row.items() if value.strip()})
     except csv.Error as error:
-        raise InputError(f"{name} is not CSV: {error}", "correct it") from None
+        line = reader.reader.line_num
+        raise InputError(f"{name} line {line} is not CSV: {error}", "correct it") from None
     for row in rows:
         if "prompted" in row:
             row["prompted"] = [word for word in row["prompted"].split(PROMPTED_SEPARATOR) if word]

@@ -90,7 +90,9 @@ def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]
             yield reader.line_num, {key.strip(): value for key, value in values.items()}
     except csv.Error as error:
         raise InputError(
-            f"{manifest.name} line {reader.line_num} is not valid CSV: {error}", "correct it"
+            # The DictReader's own number is that of the last line that was whole.
+            f"{manifest.name} line {reader.reader.line_num} is not valid CSV: {error}",
+            "correct it",
         ) from None
 
 

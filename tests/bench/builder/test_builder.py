@@ -379,6 +379,15 @@ def test_what_a_person_did_is_kept_when_proposals_come_again(
     assert [each.is_edited for each in after].count(True) == 1
 
 
+def test_a_deleted_line_of_a_model_with_a_sign_before_its_name_stays_away(
+    subject: Subject, tmp_path: Path
+) -> None:
+    found = [replace(each, model="@cf/some/model") for each in proposal(subject)[0].candidates]
+    path = tmp_path / "review.csv"
+    path.write_text(review_csv(found[1:]))
+    assert unknown_to(read_review(path), found) == []
+
+
 def test_the_lines_of_another_role_are_added(subject: Subject, tmp_path: Path) -> None:
     found, _ = proposal(subject)
     path = tmp_path / "review.csv"
@@ -527,7 +536,9 @@ def test_a_list_in_csv(tmp_path: Path) -> None:
         ("r.csv", "rolle,about\nnurse,x\n", "Did you mean 'role'"),
         ("r.csv", "about\nx\n", "no column 'role'"),
         ("r.csv", "role,soc\nnurse,nursing\n", "no major group"),
-        ("r.csv", "role,about\nnurse,a,b\n", "more or fewer fields"),
+        ("r.csv", "role,about\nnurse,a,b\n", "line 2 has more or fewer fields"),
+        ("r.csv", "role,about,role\nnurse,a,b\n", "column 'role' twice"),
+        ("r.csv", 'sep=,\nrole\nnurse\n"baker\n', "line 4 is not CSV"),
         ("r.csv", "", "no column 'role'"),
     ],
 )

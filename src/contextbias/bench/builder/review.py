@@ -81,9 +81,9 @@ def unknown_to(before: Sequence[Reviewed], candidates: Sequence[Candidate]) -> l
 
 
 def _answer(each: Candidate) -> tuple[str, ...]:
-    """Which answer of a language model a candidate comes from."""
+    """Which answer of a language model a candidate comes from, as the review has it."""
     axis = each.at[0] if each.kind == AXIS else ""
-    return each.role, axis, each.model, each.date
+    return each.role, axis, each.model.lstrip(FORMULA), each.date
 
 
 def read_review(path: Path, *, may_be_empty: bool = False) -> list[Reviewed]:

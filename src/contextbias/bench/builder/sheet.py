@@ -68,7 +68,8 @@ def read_sheet(
             if any(value.strip() for value in row.values()):
                 found.append((line, row))
     except csv.Error as error:
-        line = reader.line_num + skipped
+        # The DictReader's own number is that of the last line that was whole.
+        line = reader.reader.line_num + skipped
         raise InputError(f"{path} line {line} is not CSV: {error}", "correct it") from None
     return found
 
@@ -93,6 +94,8 @@ def _checked(
         if name not in columns:
             hint = nearest(name, list(columns)) or f"columns are {', '.join(columns)}"
             raise InputError(f"{path} has a column {name!r}", hint)
+        if names.count(name) > 1:
+            raise InputError(f"{path} has the column {name!r} twice", "keep one of them")
     for name in needed:
         if name not in names:
             raise InputError(f"{path} has no column {name!r}", f"columns are {', '.join(columns)}")
