@@ -124,16 +124,19 @@ def test_another_model_goes_on_where_the_first_had_nothing_to_say(roles: Path) -
     assert_refused(made, "has no candidate")
 
 
-def test_half_a_surrogate_pair_in_a_proposal_can_be_written(roles: Path) -> None:
+@pytest.mark.parametrize(("word", "file"), [("apiary", "answers.jsonl"), ("typical", "review.csv")])
+def test_half_a_surrogate_pair_can_be_written(roles: Path, word: str, file: str) -> None:
+    """In a proposal, which is refused for it, and in the evidence of a judgement."""
+
     def odd(asked: Question) -> str:
         # As JSON has it: the escape of half a pair, inside a text.
-        return json.dumps(reply(asked)).replace("apiary", "apiary \\ud83d")
+        return json.dumps(reply(asked)).replace(word, f"{word} \\ud83d")
 
     with FakeProvider(key=None, answer=odd).running() as provider:
         done = build(roles, provider)
     assert "Traceback" not in done.stderr
     assert done.returncode in (0, 3)
-    assert "\\ud83d" in (roles.parent / "roles.review.csv").read_text()
+    assert "\\ud83d" in (roles.parent / f"roles.{file}").read_text()
 
 
 def test_a_bank_with_faults_is_written_and_fails_the_check(
