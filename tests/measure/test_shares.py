@@ -28,7 +28,7 @@ def test_lines_become_rows_with_the_even_share(tmp_path: Path) -> None:
         "\ufeffsource, label,dimension,role,share\n"
         "x, female ,gender_presentation,nurse,0.88\n"
         "\n"
-        "x,young_adult,age_range,nurse,0.4\n"
+        "x,young_adult,age_range,nurse,0.4, ,\n"  # as some table editors end a row
         "x,middle_aged,age_range,nurse,.5\n"
         "x,older_adult,age_range,nurse,1e-1\n"
         "x,gloves,accessories,nurse,0.7\n"

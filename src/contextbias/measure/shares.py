@@ -90,7 +90,7 @@ def _lines(path: Path) -> Iterator[_Line]:
             if len(fields) <= max(places):
                 fault = f"{len(fields)} fields, fewer than the header has"
                 raise _wrong(path, reader.line_num, fault)
-            if len(fields) > width:
+            if any(fields[width:]):
                 fault = f"{len(fields)} fields where the header has {width}"
                 fix = "write decimals with a point, and quote fields with a comma in them"
                 raise _wrong(path, reader.line_num, fault, fix)
