@@ -174,6 +174,17 @@ def test_what_the_encoder_cannot_read_is_like_nothing(threshold: float) -> None:
     assert {labels[term] for term in ("mug", "tie", "zebra", "hammer")} == {"zebra", "hammer"}
 
 
+def test_a_group_of_which_one_term_can_be_read_is_not_taken_apart() -> None:
+    class Half(Reads):
+        def encode(self, terms: Sequence[str]) -> Vectors:
+            return super().encode(["帽" if term == "necktie" else term for term in terms])
+
+    counts = {"necktie": 2, "tie": 1, "安全帽": 5}
+    how = Grouping(method=CLUSTER, encoder="reads", threshold=0.01)
+    labels = group_labels({"items": counts}, how, Half).labels["items"]
+    assert labels == {"necktie": "necktie", "tie": "necktie", "安全帽": "安全帽"}
+
+
 def test_the_name_is_the_most_frequent_term() -> None:
     assert set(grouped({"items": {"tie": 1, "necktie": 2}}).labels["items"].values()) == {"necktie"}
     assert set(grouped({"items": {"tie": 2, "necktie": 2}}).labels["items"].values()) == {"necktie"}

@@ -235,7 +235,8 @@ def _groups(
         np.array(list(combinations(fixed, 2)), np.int64).reshape(-1, 2),
     )
     vectors = encoder().encode(names)
-    read = np.flatnonzero(vectors.any(axis=1))
+    # A group of which one term is read keeps the others: it is not taken apart.
+    read = np.flatnonzero(np.isin(start, start[vectors.any(axis=1)]))
     near = average_link(
         vectors[read], grouping.threshold, start=start[read], constraints=rules.of(read)
     )

@@ -21,12 +21,8 @@ from contextbias.ids import bytes_sha256
 _ACTIVITIES = "activities"
 _GARMENTS = "clothing_garment"
 _SIBILANT = ("shes", "ches", "xes", "zes", "sses", "oes")
-_SILENT = (
-    "she",
-    "che",
-    "xe",
-    "ze",
-)  # whose plural cannot be told from that of "sh", "ch", "x", "z"
+_SILENT = ("she", "che", "xe", "ze")
+# Endings whose plural cannot be told from that of "sh", "ch", "x", "z".
 
 
 @dataclass(frozen=True)
