@@ -543,7 +543,21 @@ def test_what_the_server_does_not_take_is_open_again(browser: Any, small: Path) 
         assert progress.evaluate("bar => bar.value") == before
         person.press("Escape", "b")
         expect(page.get_by_label("tense")).not_to_be_checked()
+        # So is one that was answered before, which the server still has.
         page.unroute("**/answers")
+        person.press("2", "3", "Enter")
+        person.hears("stored", exact=True)
+        stored = progress.evaluate("bar => bar.value")
+        person.press("Escape", "b")
+        page.route("**/answers", lambda route: route.fulfill(status=422, json={"error": "again"}))
+        person.press("1", "Enter")
+        person.hears("The server did not take an answer: again")
+        page.unroute("**/answers")
+        person.press("Escape", "b")
+        # What is stored is asked for again.
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        expect(page.get_by_label("tense")).to_be_checked()
+        assert progress.evaluate("bar => bar.value") == stored
 
 
 def test_what_is_chosen_is_kept_however_the_page_is_left(browser: Any, small: Path) -> None:

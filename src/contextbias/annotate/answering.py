@@ -117,7 +117,10 @@ class Answering:
 
     def refresh(self) -> None:
         """Read again what an invitation, a revocation or a removal has changed."""
-        for name in ("items", "annotators", "_tasks"):
+        self._forget("items", "annotators", "_tasks")
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -161,7 +164,7 @@ class Answering:
             replace(row, consent=consent_hash(self.plan), consented_at=now(), created_at=now())
         )
         self.book.append_event("consented", annotator)
-        del self.annotators  # the rest is as it was
+        self._forget("annotators")
 
     def remove(self, annotator: str) -> int:
         """Delete the annotator and all answers; open items go to others."""

@@ -254,7 +254,7 @@
     if (status === 422) {
       if (isHere && answers[answer.dimension]?.key === answer.key) {
         delete answers[answer.dimension];
-        if (answer.based_on === 0) at("progress").value -= 1;
+        at("progress").value -= 1;
       }
       note(`The server did not take an answer: ${body.error}`);
       return;
