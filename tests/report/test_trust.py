@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from tests.report.made_study import MakeStudy, frame_of
 
+from contextbias.measure.corrected import FEWEST
 from contextbias.report import render
 from contextbias.report.corrected import corrected
 from contextbias.report.select import of_reader, readers_in
@@ -263,6 +264,15 @@ def test_the_first_contrast_with_a_number_is_shown_else_shares() -> None:
     found = corrected(frame(*few, *shares, *others), ["g"])
     assert found is not None
     assert found.population == "CA-U - CA-R"
+
+
+def test_too_few_judged_pictures_are_said(make_study: MakeStudy) -> None:
+    study = make_study().inputs()
+    known = {"reader": "reader", "generator": "g", "preset": study.facts.preset}
+    few = [judged("ppi", None, note="few_labels", **known)]
+    estimates = pl.concat([study.estimates, frame_of(EstimateRow, few)])
+    page = render(replace(study, estimates=estimates))["index.html"].decode()
+    assert f"it takes {FEWEST} with an answer" in page
 
 
 @pytest.mark.parametrize(
