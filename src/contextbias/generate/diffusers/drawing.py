@@ -21,8 +21,8 @@ from contextbias.generate.protocol import Job, Made
 from contextbias.interrupts import hurry
 
 _BY_CHECKER = "the pipeline's safety checker took the picture away"
-_MISTAKES = (TypeError, ValueError, LookupError, AttributeError, NameError, ImportError)
 # Before the first picture, these come from the options or the model's files.
+_MISTAKES = (TypeError, ValueError, LookupError, AttributeError, NameError, ImportError)
 
 
 class Drawing:
