@@ -232,6 +232,25 @@ def test_of_two_annotations_of_one_person_the_one_changed_last_counts(
         assert [task.assignment.position for task in study.tasks("ls-1")] == [0, 1, 2]
 
 
+def test_an_older_annotation_that_comes_with_a_later_file_does_not_count(
+    answered: tuple[Path, Path],
+) -> None:
+    with answering(answered[1]) as study:
+        item = next(i for i in study.items.values() if i.kind == IMAGE)
+
+        def made(number: int, label: str) -> dict[str, Any]:
+            part = {"from_name": "mood", "type": "choices", "value": {"choices": [label]}}
+            when = f"2026-01-0{number}T00:00:00.000000Z"
+            one = {"id": number, "completed_by": 1, "updated_at": when, "result": [part]}
+            return {"data": {"item": item.item}, "annotations": [one]}
+
+        both = json.dumps([made(3, "calm"), made(2, "tense")])
+        assert from_label_studio(study, json.dumps([made(3, "calm")]), "x") == {"ls-1": 1}
+        assert from_label_studio(study, both, "x") == {"ls-1": 2}
+        assert [row.labels for row in study.book.answers("ls-1")] == [("calm",)]
+        assert from_label_studio(study, both, "x") == {"ls-1": 0}
+
+
 def test_one_wrong_answer_and_nothing_is_taken_in(answered: tuple[Path, Path]) -> None:
     folder, bare = answered
     with answering(folder) as study:

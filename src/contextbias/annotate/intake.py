@@ -187,7 +187,7 @@ def _assignments(answering: Answering, found: Sequence[_Entry]) -> list[Assignme
 
 
 def _rows(answering: Answering, found: Sequence[_Entry], where: str) -> list[AnswerRow]:
-    rows: list[AnswerRow] = []
+    pending: dict[tuple[str, str, int, str], list[AnswerRow]] = defaultdict(list)
     for entry in found:
         item, annotation = entry[1], entry[3]
         try:
@@ -200,9 +200,10 @@ def _rows(answering: Answering, found: Sequence[_Entry], where: str) -> list[Ans
             fault = _fault(answering, given, item)
             if fault is not None:
                 raise InputError(f"{where}: {dimension} of {item}: {fault}", "correct it there")
-            row = _row(answering, entry, given, rows)
-            rows += [] if row is None else [row]
-    return rows
+            versions = pending[*entry[:3], dimension]
+            row = _row(answering, entry, given, versions)
+            versions += [] if row is None else [row]
+    return [row for versions in pending.values() for row in versions]
 
 
 def _lead_time(annotation: Mapping[str, Any]) -> float:
@@ -267,20 +268,18 @@ def _fault(answering: Answering, given: Given, item: str) -> str | None:
 def _row(
     answering: Answering, entry: _Entry, given: Given, pending: Sequence[AnswerRow]
 ) -> AnswerRow | None:
-    """The next version of an imported answer; None when it is there already."""
+    """The next version of an imported answer behind those that are `pending`.
+
+    None when it is there already, and no older annotation has come since to stand behind it.
+    """
     name, item, repeat, annotation = entry
-    earlier = answering.book.history(name, item, repeat, given.dimension)
-    earlier += [
-        row
-        for row in pending
-        if (row.annotator, row.item, row.repeat, row.dimension)
-        == (name, item, repeat, given.dimension)
-    ]
+    stored = answering.book.history(name, item, repeat, given.dimension)
+    earlier = [*stored, *pending]
     said = [given.labels, given.missing_reason, given.count]
     key = f"label-studio-{content_hash([annotation.get('id'), _when(annotation), said])}"
     last = earlier[-1] if earlier else None
     is_last = last is not None and [last.labels, last.missing_reason, last.count] == said
-    if is_last or key in {row.key for row in earlier}:
+    if is_last or (not pending and key in {row.key for row in stored}):
         return None
     return AnswerRow(
         annotator=name,
