@@ -148,6 +148,26 @@ def test_a_file_is_there_whole_or_not_at_all(
     assert not remote.has("a.png")
 
 
+def test_in_an_object_store_nothing_is_half_written_and_nothing_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(*_: object, **__: object) -> None:
+        raise AssertionError("a bucket of a million images")
+
+    monkeypatch.setattr(type(fsspec.filesystem("memory")), "find", listed)
+    StudyFiles(tmp_path, f"memory://{uuid4().hex}").sweep()
+
+
+def test_a_half_written_file_that_goes_by_itself_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its writer, on another machine, was not dead and has just given it its name."""
+    remote = Remote(f"file://{tmp_path}")
+    system = type(fsspec.filesystem("file"))
+    monkeypatch.setattr(system, "find", lambda *_, **__: [f"{tmp_path}/.gone.part"])
+    remote.sweep()
+
+
 def test_a_place_that_cannot_be_reached_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

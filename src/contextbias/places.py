@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cache
@@ -121,11 +122,14 @@ class Remote:
         return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
 
     def sweep(self) -> None:
-        """Remove what was half-written."""
+        """Remove what was half-written; in an object store nothing is."""
+        if not _is_renaming(self._files()):
+            return
         self._files().invalidate_cache()
         for path in self._reached(lambda files: files.find(self._path(""))):
             if fnmatch(path.rpartition("/")[2], _HALF_WRITTEN):
-                self._reached(lambda files, path=path: files.rm_file(path))
+                with suppress(FileNotFoundError):
+                    self._reached(lambda files, path=path: files.rm_file(path))
 
     def _reached(self, ask: Any) -> Any:
         try:

@@ -177,3 +177,14 @@ def test_batches_of_other_items_hold_up_no_pause(tmp_path: Path) -> None:
         provider.batches.polls = 0
         found = dict(collect_by(provider, tmp_path, 3, key=lambda item: f"other {item}"))
         assert len(found) == 3
+
+
+def test_a_lost_batch_of_other_items_takes_no_room(tmp_path: Path) -> None:
+    with FakeProvider(batches=Batches(polls=10**6)).running() as provider:
+        lid_closed(provider, tmp_path)
+        limit = provider.batches.made.pop("batch_0")["tokens"]
+        provider.batches.polls = 0
+        found = dict(
+            collect_by(provider, tmp_path, 3, key=lambda i: f"other {i}", batch_tokens=limit)
+        )
+        assert len(found) == 3

@@ -21,6 +21,9 @@ from contextbias.errors import ConfigError, InputError, MissingPart, pip_install
 from contextbias.files import passing_folder
 
 _STORE_BYTES = 100_000_000  # what goes through Ray is small: jobs and rows
+_FOLDER = "cbias-ray-"
+# Sockets lie in it, and their paths must be short: Ray takes 103 letters. What is called like it
+# and is no running process's is removed, so that it must not be a name of anything else.
 _KNOCK = 5.0  # seconds that the head of a cluster has to answer
 _LEAST_PORT, _MOST_PORT = 1, 65_535
 
@@ -97,8 +100,7 @@ def join(engine: Engine, workers: int) -> Any:
 
     if ray.is_initialized():
         return ray
-    # Sockets lie in this folder, and their paths must be short.
-    folder = passing_folder("cb-", "/tmp") if engine.address == "local" else None
+    folder = passing_folder(_FOLDER, "/tmp") if engine.address == "local" else None
     session = _Session(folder, variables)
     try:
         with _polite_stops():

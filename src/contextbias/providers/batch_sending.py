@@ -235,7 +235,7 @@ class Sender:
             return
         others = sum(
             each.tokens for each in self._records.open.values()
-            if each.state == SENT and each.name != record.name
+            if each.state == SENT and each.name != record.name and each.name not in self.lost
         )  # fmt: skip
         if others:
             most = others + record.tokens // 2
@@ -259,7 +259,9 @@ class Sender:
                 self.over_budget = True
                 return False
         limit = self._limits.tokens
-        enqueued = sum(each.tokens for each in away) + (self._spool.tokens if self._spool else 0)
+        enqueued = self._spool.tokens if self._spool else 0
+        # What is lost may have been charged, but is in no queue: nothing of it will come back.
+        enqueued += sum(each.tokens for each in away if each.name not in self.lost)
         # A single request above the limit is left to the provider to refuse.
         return limit is None or not enqueued or enqueued + tokens <= limit
 

@@ -257,9 +257,13 @@ class Line:
         if failure.kind == AGAIN and failure.after is not None:
             self.gate.hold(failure.after)
         if failure.kind == FATAL:
-            if self.tally.fatal is None:
-                self.tally.fatal, self.tally.fatal_words = failure, said
-            self.gate.close()
+            self._end(failure, said)
+
+    def _end(self, failure: Failure, said: str) -> None:
+        """Send nothing more, because of this failure; the first one is told."""
+        if self.tally.fatal is None:
+            self.tally.fatal, self.tally.fatal_words = failure, said
+        self.gate.close()
 
     def _waits_out(self, failure: Failure) -> bool:
         """Whether to try on, since the service is down: for everybody, and not for long yet."""
@@ -276,7 +280,7 @@ class Line:
         if failure.kind != AGAIN or not self.tally.is_down:
             return reply
         ended = replace(failure, kind=FATAL, fix=_DOWN)
-        self._note(ended, f"no answer to anybody for {self.tally.silence():.0f} seconds", 0.0)
+        self._end(ended, f"no answer to anybody for {self.tally.silence():.0f} seconds")
         return replace(reply, failure=ended)
 
     def _gives_up(self, failure: Failure, failures: int, began: float) -> bool:
