@@ -7,6 +7,7 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 _DEEP_MODES = ("I", "F")
+_SIXTEEN_BITS = "I;16"  # and ;16B, ;16L, ;16N
 
 
 class UnreadablePicture(Exception):
@@ -63,12 +64,16 @@ def _as_rgb(picture: Image.Image) -> Image.Image:
 
 
 def _eight_bits(picture: Image.Image) -> Image.Image:
-    """Grey levels of unknown depth as 0 to 255: 16 bits when any is above 255, 1.0 as white when
-    none is above 1 (floating-point pictures)."""
+    """Grey levels as 0 to 255.
+
+    Where a mode does not tell the depth it is 16 bits when any level is above 255, and 1.0 is white
+    when none is above 1 (floating-point pictures).
+    """
     import numpy as np
 
     levels = np.asarray(picture, dtype=np.float64)
     top = float(levels.max(initial=0.0))
-    scale = 1 / 257 if top > 255 else (255.0 if top <= 1 else 1.0)
+    is_deep = picture.mode.startswith(_SIXTEEN_BITS) or top > 255
+    scale = 1 / 257 if is_deep else (255.0 if top <= 1 else 1.0)
     eight = np.clip(np.rint(levels * scale), 0, 255).astype(np.uint8)
     return Image.fromarray(eight).convert("RGB")

@@ -44,6 +44,7 @@ def test_transparency_is_laid_on_white(tmp_path: Path) -> None:
     ("levels", "expected"),
     [
         (np.array([[0, 32896], [65535, 257]], dtype=np.uint16), [[0, 128], [255, 1]]),
+        (np.array([[0, 200], [255, 100]], dtype=np.uint16), [[0, 1], [1, 0]]),  # nearly black
         (np.array([[0.0, 0.5], [1.0, 0.25]], dtype=np.float32), [[0, 128], [255, 64]]),
     ],
 )
