@@ -7,7 +7,7 @@ import io
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -163,7 +163,7 @@ def test_a_study_that_grows_has_corrected_numbers_of_what_could_be_drawn(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rewrite(folder, "images = 5", "images = 24")
-    with sqlite3.connect(folder / STORE_FILE) as store:  # times are to the second
+    with closing(sqlite3.connect(folder / STORE_FILE)) as store, store:  # times are to the second
         store.execute("UPDATE images SET created_at = '2026-01-01T00:00:00+00:00'")
     monkeypatch.setattr("contextbias.annotate.invitation.now", lambda: EARLIER)
     simulate_people(folder, 1)

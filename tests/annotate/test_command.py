@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ def test_a_trial_in_the_study_itself_is_named(
 def test_progress_names_images_that_came_later(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with sqlite3.connect(folder / STORE_FILE) as store:  # times are to the second
+    with closing(sqlite3.connect(folder / STORE_FILE)) as store, store:  # times are to the second
         store.execute("UPDATE images SET created_at = '2026-01-01T00:00:00+00:00'")
     call(capsys, "invite", folder)
     _, out, _ = call(capsys, "progress", folder)
@@ -126,7 +126,7 @@ def test_progress_names_images_that_came_later(
         run(study, ("bench", "generate"), Options())
         images = study.images()
         number = sum(image.role == "welder" for image in images)
-    with sqlite3.connect(folder / STORE_FILE) as store:
+    with closing(sqlite3.connect(folder / STORE_FILE)) as store, store:
         store.execute("UPDATE images SET created_at = '2999-01-01T00:00:00' WHERE role = 'welder'")
     _, out, _ = call(capsys, "progress", folder)
     assert f"\n{number} images came after the sample was drawn, about which nobody is" in out
