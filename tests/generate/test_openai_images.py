@@ -174,6 +174,7 @@ STOPPED: list[dict[str, Any]] = [
     {"data": [{"raiFilteredReason": "Unable to show generated images."}]},
     {"data": [{"content_filter_results": {"violence": {"filtered": True}}}]},
     {"data": [], "moderation": {"flagged": True}},
+    {"data": [{"b64_json": None}], "has_nsfw_concepts": [True]},
     {"data": [{"error": "The model refused."}]},
     {"error": {"message": "stopped", "code": "moderation_blocked"}},
     {"error": {"message": "rejected by our safety system"}},

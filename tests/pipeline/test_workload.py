@@ -85,6 +85,18 @@ def test_requests_to_a_service_are_made_at_once(
     )
 
 
+def test_copies_of_a_program_work_at_once(tmp_path: Path) -> None:
+    program = (
+        '"command"\noptions = { command = ["true"], version = "1", model = "m", processes = 3 }'
+    )
+    folder = tmp_path / "study"
+    folder.mkdir()
+    (folder / "study.toml").write_text(STUDY.replace('"simulated"', program))
+    with Study.open(folder) as study:
+        (section,) = plan(study, Aims(), Assumptions())["work"]["sections"]
+    assert section["workers"] == 3
+
+
 @pytest.mark.usefixtures("on_gpus")
 @pytest.mark.parametrize(("device", "on_gpu"), [("NVIDIA H100", True), ("cpu", False)])
 def test_once_images_are_made_their_time_tells_that_of_the_gpu(

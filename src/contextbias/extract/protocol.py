@@ -74,7 +74,8 @@ class BatchReader(Protocol):
 
     parallel: str
     """As above, or ``stream``: one instance in the driver is given all pictures at once, and looks
-    after its own concurrency."""
+    after its own concurrency; where it has an attribute ``concurrency``, `contextbias plan` takes
+    so many at a time."""
     batch_size: int
     """How many pictures it likes to be given at a time, unless it is a ``stream``."""
 

@@ -111,6 +111,11 @@ class CommandGenerator:
         self._folder = Path(folder or Path.cwd(), self._options.cwd)
         self.source_type: str = self._options.source_type
 
+    @property
+    def concurrency(self) -> int:
+        """How many jobs are under way at a time, for a plan: one in each copy of the program."""
+        return self._options.processes
+
     def settings(self) -> dict[str, Any]:
         """The command, what is passed with every job, and which version of the program it is.
 

@@ -73,7 +73,8 @@ class Generator(Protocol):
     parallel: str
     """``processes`` (heavy on the CPU), ``devices`` (heavy on a GPU: one process for each, in which
     the backend sees that one alone), ``threads`` (waits for something), ``none``, or ``stream``:
-    one instance in the driver is given all jobs at once, and looks after its own concurrency."""
+    one instance in the driver is given all jobs at once, and looks after its own concurrency; where
+    it has an attribute ``concurrency``, `contextbias plan` takes so many at a time."""
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the pixels, as JSON; its hash is part of every image's id."""

@@ -215,10 +215,9 @@ def _without_picture(answer: Mapping[str, Any], found: Mapping[str, Any], usage:
         unnamed = Failure(kind=ITEM, code="error")
         failed = error_in_answer(told, "the answer has no picture", unnamed)
         return replace(failed, usage=usage)
-    # A prompt may well have "refuse" in it.
     told = {k: v for k, v in found.items() if v is not None and k not in _OF_THE_PROMPT}
     said = json.dumps(told)[:300]
-    if _is_stopped(told):
+    if _is_stopped(answer):
         return Reply(status=BLOCKED, reason=said, usage=usage)
     return _not_understood(f"the answer has no picture: {said}", usage)
 
@@ -231,6 +230,7 @@ def _is_stopped(told: Any, name: str = "") -> bool:
         name: Of the field that it stands in.
     """
     if isinstance(told, dict):
+        # A prompt may well have "refuse" in it.
         parts = ((key.lower(), part) for key, part in told.items())
         return any(_is_stopped(part, key) for key, part in parts if key not in _OF_THE_PROMPT)
     if isinstance(told, list):
