@@ -127,7 +127,7 @@ program.main([])
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_stop_inside_a_finaliser_is_not_lost(name: str, folder: Path) -> None:
-    """Python drops what is raised there; before, the program said so and went on."""
+    """Python says that it drops what is raised there, and goes on."""
     done = subprocess.run(
         [sys.executable, "-c", IN_A_FINALISER % name], capture_output=True, timeout=50, check=False
     )
