@@ -153,9 +153,7 @@ def _tags(subject: Subject, each: dict[str, Any]) -> tuple[str, ...]:
 def _plain(text: str) -> str:
     """One line, composed (NFC), without a stop at its end; nothing where it names nothing."""
     line = unicodedata.normalize("NFC", " ".join(text.split())).rstrip(".;,").lstrip(FORMULA + " ")
-    if line.isprintable():
-        return line if any(letter.isalnum() for letter in line) else ""
-    return line if any(letter.isdigit() for letter in line) else ""
+    return line if line.isprintable() and any(letter.isalnum() for letter in line) else ""
 
 
 def _faults(subject: Subject, bank: Bank, each: Candidate) -> Iterator[str]:
