@@ -42,11 +42,9 @@ class PipelineSource(Source):
 
     def tokenizers(self, *, offline: bool = False) -> Path:
         """A folder with model_index.json and the tokenizers, some megabytes; raises as above."""
-        return (
-            self.path
-            if self.is_folder
-            else self.snapshot([_INDEX, "tokenizer*/*"], offline=offline)
-        )
+        if self.is_folder:
+            return self.path
+        return self.snapshot([_INDEX, "tokenizer*/*"], offline=offline)
 
     def is_here(self) -> bool:
         """Whether the pipeline's table of contents and a weight file are on this machine."""
