@@ -35,7 +35,7 @@ from pydantic import Field
 
 from contextbias.errors import ConfigError, MissingPart
 from contextbias.files import passing_folder
-from contextbias.forecast import Forecast
+from contextbias.forecast import Forecast, Requirement
 from contextbias.generate.copies import Setup
 from contextbias.generate.origin import TRAINED
 from contextbias.generate.programs import Programs
@@ -170,9 +170,9 @@ class CommandGenerator:
         notes += [f"{what}: {fix}" for what, ok, _, fix in self.requirements() if not ok]
         return Forecast(basis="not known before it has made some", notes=tuple(notes))
 
-    def requirements(self) -> list[tuple[str, bool, str, str]]:
+    def requirements(self) -> list[Requirement]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
-        found: list[tuple[str, bool, str, str]] = []
+        found: list[Requirement] = []
         for what, look in (
             (f"program {self._options.command[0]}", self._program),
             ("files that the command names", self._look_at_files),

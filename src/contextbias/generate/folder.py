@@ -24,6 +24,7 @@ from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
 
+from contextbias.engines.devices import cores
 from contextbias.errors import InputError, nearest
 from contextbias.generate.manifest import read_manifest
 from contextbias.ids import file_sha256
@@ -331,7 +332,7 @@ def _inspect_all(candidates: list[Found]) -> list[Found]:
     # Pillow only warns of a picture that is somewhat too large; here that is an error like others.
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        with ThreadPoolExecutor(max_workers=cores()) as pool:
             return list(pool.map(_inspect, candidates))
 
 

@@ -12,7 +12,6 @@ order: results that are shuffled, doubled or missing do no harm.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import Field
 
+from contextbias.engines.devices import cores
 from contextbias.errors import Incomplete
 from contextbias.ids import content_hash
 from contextbias.options import Options
@@ -244,10 +244,10 @@ class _Work(Generic[R]):
         """Make the calls of some items: each ends in a reply, or in a request for a batch."""
         if not positions:
             return
-        cores = Pacing(concurrency=os.cpu_count() or 1)
+        pacing = Pacing(concurrency=cores())
         away = self._sender.under_way()
         for i, reply in exchange(positions, self._call_of, connection=self._connection,
-                                 pacing=cores):  # fmt: skip
+                                 pacing=pacing):  # fmt: skip
             if reply.stop_reason == _DEFERRED:
                 self._defer(i, reply, away)
                 if self._sender.is_full:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import queue
 import threading
 import time
@@ -17,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from contextbias.engines.devices import cores
 from contextbias.errors import ContextBiasError, Incomplete, MissingPart
 from contextbias.interrupts import Interrupts
 from contextbias.providers.budget import Budget
@@ -230,7 +230,7 @@ class _Run(Generic[R]):
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
         workers = self.gate.pacing.concurrency + _AHEAD
-        with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="prepare") as threads:
+        with ThreadPoolExecutor(cores(), thread_name_prefix="prepare") as threads:
             async with self.connection.open(connections=workers) as client:
                 line = Line(
                     client, self.gate, self.budget, threads, self.tally,

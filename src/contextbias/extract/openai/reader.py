@@ -16,7 +16,7 @@ from contextbias.extract.openai.options import OpenAIReaderOptions, without_sche
 from contextbias.extract.openai.readings import Common
 from contextbias.extract.openai.selftest import Proofs, SelfTest
 from contextbias.extract.protocol import Picture, RawReading
-from contextbias.forecast import Forecast
+from contextbias.forecast import Forecast, Requirement
 from contextbias.ids import content_hash
 from contextbias.providers.batch import batches, refuse_twice
 from contextbias.providers.budget import Budget, require_price
@@ -112,7 +112,7 @@ class OpenAIReader:
         """The same from what finished readings took; see extract/protocol.py."""
         return self._expected().measured(pictures, finished)
 
-    def requirements(self) -> list[tuple[str, bool, str, str]]:
+    def requirements(self) -> list[Requirement]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
         from importlib.util import find_spec
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from contextbias.errors import ConfigError, pip_install
-from contextbias.forecast import Forecast
+from contextbias.forecast import Forecast, Requirement
 from contextbias.generate.openai_images.answers import Asked, as_block, download
 from contextbias.generate.openai_images.models import image_model
 from contextbias.generate.openai_images.options import OpenAIImagesOptions
@@ -150,7 +150,7 @@ class OpenAIImages:
             notes=tuple(self._notes()),
         )
 
-    def requirements(self) -> list[tuple[str, bool, str, str]]:
+    def requirements(self) -> list[Requirement]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
         from importlib.util import find_spec
 
