@@ -35,6 +35,11 @@ def package(name: str, fix: str) -> Requirement:
         return name, False, "missing", fix
 
 
+def is_for_gpu(device: str) -> bool:
+    """Whether the option `device` of a backend asks for a GPU of NVIDIA, or leaves it open."""
+    return device in ("auto", "cuda")
+
+
 def gpu() -> Requirement:
     """Whether there is a GPU, and which."""
     here = gpus()

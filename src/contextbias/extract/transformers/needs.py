@@ -69,19 +69,15 @@ def requirements(options: TransformersReaderOptions, source: ModelSource) -> Ite
     """What has to be there, for the doctor."""
     for package in _PACKAGES:
         yield machine.package(package, pip_install(_EXTRA))
-    if _wants_a_gpu(options):
+    if machine.is_for_gpu(options.device):
         yield machine.gpu()
     try:
         yield from _weights(source)
         yield from _processor(source)
-        if _wants_a_gpu(options):
+        if machine.is_for_gpu(options.device):
             yield from machine.gpu_memory(memory(options, source), _SMALLER)
     except ImportError:
         return  # the packages above say it
-
-
-def _wants_a_gpu(options: TransformersReaderOptions) -> bool:
-    return options.device in ("auto", "cuda")
 
 
 def _weights(source: ModelSource) -> Iterator[Requirement]:
@@ -148,5 +144,5 @@ def _notes(options: TransformersReaderOptions, source: ModelSource) -> Iterator[
     if source.here() is None:
         yield f"the weights of {source.location} are not on this machine"
     yield from source.warnings("readings")
-    if _wants_a_gpu(options):
+    if machine.is_for_gpu(options.device):
         yield from machine.memory_notes(memory(options, source), _SMALLER)

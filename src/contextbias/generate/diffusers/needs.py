@@ -106,7 +106,7 @@ def notes(options: DiffusersOptions, made: Recipe, source: PipelineSource) -> It
         yield "a negative prompt doubles the time of an image"
     if options.quantization != "none":
         yield f"quantised ({options.quantization}): not the generator that its makers published"
-    if _wants_a_gpu(options):
+    if machine.is_for_gpu(options.device):
         yield from machine.memory_notes(memory(made, options), _LESS)
 
 
@@ -121,13 +121,9 @@ def requirements(
     if options.watermark:
         yield machine.package("invisible-watermark", pip_install("invisible-watermark"))
     yield from _weights(source, made.profile)
-    if _wants_a_gpu(options):
+    if machine.is_for_gpu(options.device):
         yield machine.gpu()
         yield from machine.gpu_memory(memory(made, options), _LESS)
-
-
-def _wants_a_gpu(options: DiffusersOptions) -> bool:
-    return options.device in ("auto", "cuda")
 
 
 def _weights(source: PipelineSource, profile: Profile) -> Iterator[Requirement]:
