@@ -110,6 +110,8 @@ def test_measure_takes_new_answers_in_and_forgets_removed_ones(folder: Path) -> 
     simulate_people(folder, 2)
     first = people_fingerprint(folder)
     assert first is not None
+    tokens(folder, ["late"])
+    assert people_fingerprint(folder) == first  # who has not answered changes no number
     after = estimates(folder)
     assert (after["reader"] == "people").any()
     assert after.filter(pl.col("corrected"))["note"].unique().to_list() == ["few_labels"]
@@ -138,7 +140,7 @@ def test_the_report_says_what_was_checked(folder: Path) -> None:
     with opened(folder) as study:
         run(study, ("report",), Options())
     page = (folder / "report/index.html").read_text()
-    assert "Not checked: this study has no answers of people" in page
+    assert "Not checked: this reader has no answers of people" in page
     simulate_people(folder, 2)
     estimates(folder)
     with opened(folder) as study:

@@ -48,7 +48,7 @@ def estimates(rows: list[dict[str, Any]], repeats: pl.DataFrame | None = None) -
 
 def only(found: pl.DataFrame, estimand: str, **keys: Any) -> dict[str, Any]:
     rows = found.filter(pl.col("estimand") == f"agreement_{estimand}")
-    for name, value in keys.items():
+    for name, value in ({"reader": "a"} | keys).items():
         rows = rows.filter(pl.col(name).eq_missing(pl.lit(value)))
     (row,) = rows.to_dicts()
     return row
@@ -72,6 +72,19 @@ def test_two_readers_side_by_side_by_hand() -> None:
     assert kappa["point"] == pytest.approx(0.5)
     assert (raw["reader"], raw["method"]) == ("a", "reader b")
     assert (raw["generator"], raw["condition"], raw["cohort"]) == (None, "all", "camera")
+
+
+def test_each_of_two_readers_has_the_rows_of_the_pair() -> None:
+    told = [("tight", "tight"), ("tight", "wide"), ("!unknown", "wide"), ("wide", "wide")]
+    others = [row | {"image_id": f"x{row['image_id']}", "generator": "h"} for row in
+              two("framing", told)]  # fmt: skip
+    found = estimates(two("framing", told) + two("mood", [("calm", "tense")] * 4) + others)
+    of_a, of_b = (
+        found.filter(reader=name, method=f"reader {other}").drop("reader", "method")
+        for name, other in ("ab", "ba")
+    )
+    assert of_a.height == found.height / 2 > 0
+    assert of_a.equals(of_b)
 
 
 def test_what_is_missing_is_no_disagreement_and_is_counted() -> None:
@@ -135,7 +148,7 @@ def test_several_generators_have_rows_of_their_own() -> None:
               two("framing", [("tight", "tight")])]  # fmt: skip
     found = estimates(first + second)
     points = {row["generator"]: row["point"] for row in
-              found.filter(estimand="agreement_raw").to_dicts()}  # fmt: skip
+              found.filter(estimand="agreement_raw", reader="a").to_dicts()}  # fmt: skip
     assert points == {None: pytest.approx(2 / 3), "g": 0.5, "h": 1.0}
 
 
@@ -156,7 +169,8 @@ def test_repeats_are_compared_with_the_reading_that_counts_and_with_nothing_else
     own = only(found, "raw", method="repeat 1")
     assert (own["reader"], own["point"], own["n"]) == ("a", 0.5, 2)
     assert only(found, "raw", method="repeat 2")["n"] == 2
-    assert set(found["method"]) == {"reader b", "repeat 1", "repeat 2"}
+    assert set(found.filter(reader="a")["method"]) == {"reader b", "repeat 1", "repeat 2"}
+    assert set(found.filter(reader="b")["method"]) == {"reader a"}
     assert only(found, "raw", method="reader b")["n"] == 3
 
 

@@ -55,6 +55,7 @@ def test_without_evidence_nothing_is_said() -> None:
     ("kappa", "said"),
     [
         (0.8, "as people do"),
+        (0.799, "as people do"),  # the page shows 0.80 beside it
         (0.79, "mostly as people do"),
         (0.5, "often otherwise than people: with care"),
         (0.1, "little better than guessing: do not rely on it"),
@@ -155,7 +156,7 @@ def test_only_what_a_study_can_do_is_advised(means: Means, advised: list[str]) -
 )
 def test_the_page_says_what_to_do(make_study: MakeStudy, backend: str, advised: list[str]) -> None:
     page = render(make_study(backend=backend).inputs())["index.html"].decode()
-    start = page.index("Not checked: this study has no answers")
+    start = page.index("Not checked: this reader has no answers")
     said = page[start : page.index("</p>", start)]
     assert re.findall("<code>(.*?)</code>", said) == advised
     assert said.endswith(".")

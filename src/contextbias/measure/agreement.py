@@ -7,7 +7,7 @@ Only what both answered is compared: an answer that is missing is no disagreemen
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -47,18 +47,21 @@ def agreement_estimates(
     Returns:
         Rows of tables.EstimateRow, by dimension, with ``generator`` null for all of them together,
         and each by itself. ``reader`` is the one reading; ``method`` says what it is compared
-        with: ``reader NAME`` or ``repeat K``. ``n``: images that both answered; ``n_missing``:
+        with: ``reader NAME`` or ``repeat K``. Two readers have the same rows, each with the name of
+        the other. ``n``: images that both answered; ``n_missing``:
         images that both read, of which one lacks the answer. A dimension that one of the two
         cannot read has no row.
     """
     readers = attributes.select(pl.col("reader").unique().sort()).collect()["reader"].to_list()
-    pairs = [(a, f"reader {b}", _of(attributes, b)) for a, b in combinations(readers, 2)]
-    for name, number, part in _repeated(repeats, readers):
-        pairs.append((name, f"repeat {number}", _of(part.lazy(), name)))
     rows: list[dict[str, Any]] = []
-    for reader, against, other in pairs:
-        own = Run(reader, run.preset, run.people, run.codebook)
-        rows += _rows(_of(attributes, reader), other, own, against, alpha)
+    for a, b in combinations(readers, 2):
+        own = replace(run, reader=a)
+        found = list(_rows(_of(attributes, a), _of(attributes, b), own, f"reader {b}", alpha))
+        # Both measures are symmetric: each reader has the rows of its pairs.
+        rows += [*found, *(row | {"reader": b, "method": f"reader {a}"} for row in found)]
+    for name, number, part in _repeated(repeats, readers):
+        own, again = replace(run, reader=name), _of(part.lazy(), name)
+        rows += _rows(_of(attributes, name), again, own, f"repeat {number}", alpha)
     return estimate_frame(rows)
 
 

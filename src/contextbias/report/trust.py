@@ -287,6 +287,7 @@ def _verdict(raw: float, kappa: float | None, theirs: float | None, beyond: floa
     """
     if kappa is None:
         return "all pictures look alike here: nothing to tell apart"
+    kappa, raw = round(kappa, 2), round(raw, 2)  # as they stand beside the words
     unsure = beyond is not None and beyond < _LOW
     if kappa < _LOW and unsure and raw >= _HIGH:
         return "one answer is so common that agreement says little"

@@ -150,7 +150,7 @@ def test_a_study_is_complete_and_is_the_truth(
     seer, truth = (facts.filter(reader=name).drop("reader") for name in ("seer", "truth"))
     assert seer.equals(truth)
     agreed = frame(root, "estimates").filter(estimand="agreement_raw")
-    assert set(agreed["method"]) == {"reader truth"}
+    assert set(agreed["method"]) == {"reader seer", "reader truth"}
     assert set(agreed["dimension"]) == set(DIMENSIONS)
     assert set(agreed["point"].drop_nulls()) == {1.0}
     page = (root / "report/index.html").read_text()
