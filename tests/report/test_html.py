@@ -281,6 +281,34 @@ def test_strict_leads_with_equal_support(make_study: MakeStudy) -> None:
     assert headings(make_study(), "strict")[0] == "Within roles, then averaged"
 
 
+@pytest.mark.parametrize("preset", ["paper", "strict", "reference"])
+def test_the_method_is_that_of_the_preset(make_study: MakeStudy, preset: str) -> None:
+    inputs = make_study(sections=True).inputs()
+    interval = pl.col("estimand").str.starts_with("bi_") & pl.col("low").is_not_null()
+    method = "bootstrap-unpaired" if preset == "reference" else "bootstrap-percentile-expanded"
+    estimates = inputs.estimates.with_columns(
+        preset=pl.lit(preset),
+        method=pl.when(interval).then(pl.lit(method)).otherwise("method"),
+    )
+    facts = replace(inputs.facts, preset=preset)
+    text = page_of(replace(inputs, facts=facts, estimates=estimates)).text
+    text = text[text.index("Method in brief") :]
+
+    ours = (
+        "images in which the question had an answer", "1: one label only", "Labels in effect",
+        "Had all been read", "is computed for each role", "the same for every condition and",
+    )  # fmt: skip
+    released = (
+        "all images of the prompts with any label", "where those labels are one only",
+        "over the labels seen there", "Nothing is computed within roles",
+        "drawn anew for each condition and generator (bootstrap-unpaired)",
+    )  # fmt: skip
+    said, unsaid = (released, ours) if preset == "reference" else (ours, released)
+    assert [words for words in said if words not in text] == []
+    assert [words for words in unsaid if words in text] == []
+    assert ("In the preset strict" in text) == (preset == "strict")
+
+
 def test_counts_without_pictures_have_a_page(make_study: MakeStudy) -> None:
     inputs = make_study(planted=False).inputs()
     facts = replace(inputs.facts, generators=[], readers=[], made_at="")

@@ -130,6 +130,7 @@ def render(inputs: ReportInputs) -> dict[str, bytes]:
         "comparable": any(view.comparable for view in views),
         "level": formats.level(inputs.facts.alpha),
         "interval_methods": _interval_methods(inputs.estimates),
+        "clustered": bool((inputs.estimates["estimand"] == "chi2_clustered_p").any()),
         "data": _blocks(inputs, views, thumbnails),
     }
     page = _environment().get_template("page.html.j2").render(context)
