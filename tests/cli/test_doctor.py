@@ -104,9 +104,9 @@ def test_a_study_that_has_all_it_needs(doctor: Doctor, tmp_path: Path) -> None:
 
 
 UNKNOWN, SMALL, DONE = (
-    {"name": "g", "pending": 2, "size": None},
-    {"name": "r", "pending": 2, "size": 34_000_000},
-    {"name": "d", "pending": 0, "size": None},
+    {"name": "g", "pending": 2, "size": None, "budget_words": None},
+    {"name": "r", "pending": 2, "size": 34_000_000, "budget_words": None},
+    {"name": "d", "pending": 0, "size": None, "budget_words": None},
 )
 
 
@@ -214,19 +214,73 @@ def server() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
+    ("variable", "value", "ok", "said"),
+    [
+        ("OPENAI_API_KEY", "", False, "OPENAI_API_KEY is not set: export OPENAI_API_KEY="),
+        ("MY_KEY", "", False, "MY_KEY is not set: export MY_KEY="),
+        ("", "", False, "name the key's variable in api_key_env"),
+        ("MY_KEY", "some-key", True, "; MY_KEY is set"),
+    ],
+)
+def test_a_server_that_wants_a_key_is_ok_where_one_is_set(
+    variable: str,
+    value: str,
+    ok: bool,
+    said: str,
+    server: str,
+    doctor: Doctor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if value:
+        monkeypatch.setenv(variable, value)
+    options = f'{{ model = "m", base_url = "{server}", api_key_env = "{variable}" }}'
+    reader = f'name = "r"\nbackend = "openai"\noptions = {options}\n'
+    text = SIMULATED.replace('name = "reader"\nbackend = "simulated"\n', reader)
+    line = doctor(study(tmp_path / "s", text))[f"server {server}"]
+    assert line["ok"] is ok
+    assert "wants a key (status 401; none was sent)" in line["found"]
+    assert said in line["found"] + line["fix"]
+
+
+def test_the_key_of_the_model_that_labels_is_looked_for(doctor: Doctor, tmp_path: Path) -> None:
+    labels = (
+        '[canonicalise]\nmapping = "model"\ngroups = "table"\nmodel = { model = "gpt-5.4-mini" }\n'
+    )
+    line = doctor(study(tmp_path / "s", SIMULATED + labels))["key OPENAI_API_KEY"]
+    assert (line["ok"], line["fix"]) == (False, "export OPENAI_API_KEY=…")
+
+
+@pytest.mark.parametrize(
+    ("budget", "ok", "said"),
+    [("0.01", False, r"enough for about \d of 18$"), ("50", True, "enough$")],
+)
+def test_a_budget_that_is_too_small_is_said(
+    budget: str, ok: bool, said: str, doctor: Doctor, tmp_path: Path
+) -> None:
+    reader = (
+        'name = "r"\nbackend = "openai"\n'
+        f'options = {{ model = "gpt-5.4-mini", budget = {budget} }}\n'
+    )
+    text = SIMULATED.replace('name = "reader"\nbackend = "simulated"\n', reader)
+    line = doctor(study(tmp_path / "s", text))["budget of r"]
+    assert line["ok"] is ok
+    assert re.match(rf"budget {budget} USD: {said}", line["found"])
+
+
+@pytest.mark.parametrize(
     ("url", "ok", "seen"),
     [
-        ("", True, "answers (status 401 without a key)"),
         ("http://127.0.0.1:9/v1", False, "Connection refused"),
         ("nonsense", False, "unknown url type"),
     ],
 )
 def test_servers_that_a_study_names_are_knocked_at(
-    url: str, ok: bool, seen: str, server: str, doctor: Doctor, tmp_path: Path
+    url: str, ok: bool, seen: str, doctor: Doctor, tmp_path: Path
 ) -> None:
-    reader = f'backend = "openai"\noptions = {{ model = "m", base_url = "{url or server}" }}\n'
+    reader = f'backend = "openai"\noptions = {{ model = "m", base_url = "{url}" }}\n'
     text = SIMULATED.replace('name = "reader"\nbackend = "simulated"\n', f'name = "r"\n{reader}')
-    line = doctor(study(tmp_path / "s", text))[f"server {url or server}"]
+    line = doctor(study(tmp_path / "s", text))[f"server {url}"]
     assert line["ok"] is ok
     assert seen in line["found"]
 

@@ -110,6 +110,7 @@ def test_what_a_paid_backend_says() -> None:
         "accelerator_seconds": 7300.0, "size": 3 * 10**9, "pixels": None, "calls": 2000,
         "tokens_in": 5_000_000, "tokens_out": 10_000, "money": 12.5, "currency": "USD",
         "basis": "from 10 finished readings", "notes": ("a limit of 50,000 a day",),
+        "budget_words": "budget 2 USD: enough for about 320 of 2,000",
     }  # fmt: skip
     plan = {
         "study": {"name": "s", "folder": "f"},
@@ -122,7 +123,8 @@ def test_what_a_paid_backend_says() -> None:
     text = " ".join(" ".join(plan_lines(plan)).split())
     for words in (
         "25 h", "3.0 GB", "8 workers", "2 h of GPU time", "2,000 calls", "5,000,000 tokens sent",
-        "12.50 USD", "a limit of 50,000 a day", "The disk is too small", "fewer than two",
+        "12.50 USD; budget 2 USD: enough for about 320 of 2,000", "a limit of 50,000 a day",
+        "The disk is too small", "fewer than two",
     ):  # fmt: skip
         assert words in text
 

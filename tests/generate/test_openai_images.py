@@ -470,6 +470,19 @@ def test_a_plan_says_calls_money_and_what_to_know(monkeypatch: pytest.MonkeyPatc
     assert any("shut down on 2026-05-12" in note for note in old.notes)
 
 
+def test_a_plan_says_what_the_budget_is_enough_for(tmp_path: Path) -> None:
+    backend = OpenAIImages({"model": "gpt-image-1-mini", "quality": "low", "budget": 0.02})
+    assert backend.plan(jobs(*"abcdef")).affordable(6) == 4  # at 0.005
+    # Two pictures took 1,000 tokens of output each, at 8 USD a million.
+    used = Usage(output=2000, images=2)
+    backend.begin(Session(folder=tmp_path, name="g", usage=used, items=6))
+    found = backend.plan(jobs(*"abcdef"))
+    assert found.money == pytest.approx(6 * 0.008)
+    assert found.spent == pytest.approx(0.016)
+    assert found.affordable(6) == 0
+    assert "price of 2 finished pictures" in found.basis
+
+
 def test_prompts_that_the_service_would_refuse_stop_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -106,6 +106,14 @@ def test_a_spent_budget_pauses(tmp_path: Path) -> None:
             ask(again, questions("z"))
 
 
+def test_a_forecast_knows_the_budget_and_what_was_spent() -> None:
+    options = {"model": "m", "price_input": 0.0, "price_output": 1e6, "budget": 1000.0}
+    model = ServedModel(options, where="a test", spent={"output": 10})
+    found = model.forecast(questions(*"abcd"))
+    assert (found.budget, found.spent) == (1000.0, 10.0)
+    assert ServedModel({"model": "m"}, where="a test").forecast([]).budget is None
+
+
 def test_a_wrong_key_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
     with (
@@ -113,6 +121,10 @@ def test_a_wrong_key_stops(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.raises((Incomplete, MissingPart), match="401"),
     ):
         ask(served(provider), questions("a"))
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with FakeProvider(key="right").running() as provider, pytest.raises(MissingPart) as caught:
+        ask(served(provider), questions("a"))
+    assert "OPENAI_API_KEY is not set: export OPENAI_API_KEY=" in caught.value.fix
     with pytest.raises(MissingPart, match="MY_KEY"):
         ask(
             ServedModel(

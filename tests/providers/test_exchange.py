@@ -155,7 +155,7 @@ def test_a_wrong_key_stops_at_once_and_is_not_shown(monkeypatch: pytest.MonkeyPa
     assert found == {}
     assert isinstance(error, MissingPart)
     assert "401 invalid_api_key: Incorrect API key provided" in str(error)
-    assert "api_key_env" in error.fix
+    assert "check the key in OPENAI_API_KEY, which api_key_env names" in error.fix
     assert "secret" not in str(error)
 
 

@@ -218,6 +218,8 @@ def _plan(subject: Subject, proposer: Settler, judge: Settler) -> None:
             f"{what}: {expected.calls:,} questions to {served.options.model}, about "
             f"{expected.tokens_in:,} tokens sent and {expected.tokens_out:,} received, {money}"
         )
+        if (budget := expected.budget_words(len(questions))) is not None:
+            typer.echo(f"  {budget}")
         for note in expected.notes:
             typer.echo(f"  {note}")
     typer.echo("Each answer that breaks a rule is asked for once more. Nothing was asked.")

@@ -120,6 +120,8 @@ def _plan(root: Path) -> None:
         f"{expected.calls:,} groups to ask about, about {expected.tokens_in:,} tokens sent and "
         f"{expected.tokens_out:,} received, {money} ({expected.basis}; repairs not counted)"
     )
+    if (budget := expected.budget_words(expected.calls or 0)) is not None:
+        typer.echo(budget)
     for note in expected.notes:
         typer.echo(note)
 

@@ -99,12 +99,14 @@ def _notes(section: dict[str, Any]) -> Iterator[str]:
     if section["accelerator_seconds"] is not None:
         parts.append(f"{_time(section['accelerator_seconds'])} of GPU time")
     if section["calls"] is not None:
-        parts.append(f"{section['calls']:,} calls")
+        parts.append(counted(section["calls"], "call"))
     for key, what in (("tokens_in", "tokens sent"), ("tokens_out", "tokens received")):
         if section[key] is not None:
             parts.append(f"{section[key]:,} {what}")
     if section["money"] is not None:
         parts.append(f"{section['money']:,.2f} {section['currency']}")
+    if section["budget_words"] and section["pending"]:
+        parts.append(section["budget_words"])
     if parts:
         yield from _wrapped(f"{section['name']}: {'; '.join(parts)}")
     for note in section["notes"]:

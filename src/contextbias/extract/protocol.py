@@ -140,5 +140,6 @@ class InformedReader(Protocol):
     """A ``stream`` that costs money, and is told what was spent. Optional."""
 
     def begin(self, session: Session) -> None:
-        """Be told about the study, once, before the first item; see providers/session.py."""
+        """Be told about the study, once, before the first item and before a plan is asked for; see
+        providers/session.py."""
         ...

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from contextbias.errors import ConfigError
-from contextbias.forecast import Forecast
+from contextbias.forecast import Forecast, Requirement
 from contextbias.llm.question import INVALID, OK, Answer, Question
 from contextbias.llm.settle import estimated_tokens
 from contextbias.providers import (
@@ -25,6 +25,7 @@ from contextbias.providers import (
     Price,
     Reply,
     Usage,
+    budgeted,
     complete,
     exchange,
     lint_schema,
@@ -105,6 +106,10 @@ class ServedModel:
         }
         return {name: value for name, value in given.items() if value is not None}
 
+    def requirements(self) -> list[Requirement]:
+        """What has to be there: (what, whether it is, what was found, what to do)."""
+        return Connection.of(self.options).requirements()
+
     def ask(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Answer]]:
         """See `Asker`."""
         for schema in {question.name: question.schema for question in questions}.values():
@@ -121,22 +126,26 @@ class ServedModel:
 
     def forecast(self, questions: Sequence[Question]) -> Forecast:
         """What asking is expected to take; repairs not counted."""
-        sent = estimated_tokens(questions)
-        received = int(_ANSWER_SHARE * sum(self._limit(question) for question in questions))
-        usage = Usage(input=sent, output=received)
+        usage = self._usage(questions)
         notes = []
         if self.price is None and not Connection.of(self.options).is_local:
             notes.append(f"the price of {self.options.model} is not known")
         if (ending := self.profile.ending()) is not None:
             notes.append(f"{self.options.model} {ending}")
-        return Forecast(
+        forecast = Forecast(
             calls=len(questions),
-            tokens_in=sent,
-            tokens_out=received,
+            tokens_in=usage.input,
+            tokens_out=usage.output,
             money=None if self.price is None else self.price.of(usage),
             basis="about 4 letters a token; answers half as long as they may be",
             notes=tuple(notes),
         )
+        return budgeted(forecast, self._budget(questions))
+
+    def _usage(self, questions: Sequence[Question]) -> Usage:
+        """What asking is expected to use."""
+        received = int(_ANSWER_SHARE * sum(self._limit(question) for question in questions))
+        return Usage(input=estimated_tokens(questions), output=received)
 
     async def _call(self, line: Line, question: Question) -> Reply:
         limit = self._limit(question)
@@ -165,7 +174,7 @@ class ServedModel:
     def _budget(self, questions: Sequence[Question]) -> Budget | None:
         if self.price is None:
             return None
-        expected = self.forecast(questions).money or 0.0
+        expected = self.price.of(self._usage(questions))
         return Budget(
             self.options.budget,
             self.price.cost,

@@ -114,6 +114,8 @@ def label_work(wanted: Wanted, coming: int) -> LabelWork | None:
     if not readings and not study.counts()["frequencies"]:
         some = work_of_a_thousand(study)
         money = "price not known" if some.money is None else f"{some.money:,.2f} {some.currency}"
+        if (budget := some.budget_words(some.calls or 0)) is not None:
+            money += f"; {budget}"
         note = (
             "how many groups of terms it is asked about is known after reading; a thousand take "
             f"about {some.tokens_in:,} tokens sent and {some.tokens_out:,} received, {money}"

@@ -14,11 +14,13 @@ from contextbias.pipeline.options import Options
 from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.workload import workload
 from contextbias.places import place_at
+from contextbias.providers.connection import OPENAI_KEY, Connection
 from contextbias.registry import load_reader
 from contextbias.schema import DIMENSIONS
 from contextbias.store import Study
 
 _KNOCK = 3.0  # seconds that a server has to answer
+_WANTS_A_KEY = (401, 403)
 
 
 class Need(NamedTuple):
@@ -53,7 +55,7 @@ def needs(study: Study) -> Iterator[Need]:
         )
     yield from _of_the_labels(study)
     yield from _of_servers(study)
-    yield from _of_the_disk(wanted)
+    yield from _of_the_work(wanted)
 
 
 def _of_the_engine(study: Study) -> Iterator[Need]:
@@ -95,37 +97,49 @@ def _of_the_labels(study: Study) -> Iterator[Need]:
 
         yield _tried("labels: encoder", "its weights are there", partial(require, WEIGHTS))
     if section.mapping == "model":
-        yield _of_the_naming_model(section.model)
+        yield from _of_the_naming_model(section.model)
 
 
-def _of_the_naming_model(options: dict[str, Any]) -> Need:
+def _of_the_naming_model(options: dict[str, Any]) -> Iterator[Need]:
     from contextbias.llm.served import ServedModel
 
+    what = "labels: model"
     try:
         served = ServedModel(options, where="[canonicalise] model")
     except ContextBiasError as error:
-        return Need("labels: model", False, error.problem, error.fix)
+        yield Need(what, False, error.problem, error.fix)
+        return
     name, ending = served.options.model, served.profile.ending()
     found = name if ending is None else f"{name}, which {ending}"
-    if not served.profile.ends_soon():
-        return Need("labels: model", True, found)
-    return Need("labels: model", False, found, "name the labels before, or take another model")
+    soon = served.profile.ends_soon()
+    yield Need(what, not soon, found, "name the labels before, or take another" if soon else "")
+    for each in served.requirements():
+        need = Need(*each)
+        yield need._replace(what=f"  {need.what}")
 
 
 def _of_servers(study: Study) -> Iterator[Need]:
     config = study.config
-    named = [s.options.get("base_url") for s in (*config.generators, *config.readers)]
-    named.append(config.canonicalise.model.get("base_url"))
-    for url in dict.fromkeys(url for url in named if isinstance(url, str)):
-        yield _answered(url)
+    listed = [section.options for section in (*config.generators, *config.readers)]
+    named = [
+        (options["base_url"], options.get("api_key_env", OPENAI_KEY) or None)
+        for options in (*listed, config.canonicalise.model)
+        if isinstance(options.get("base_url"), str)
+    ]
+    for url, variable in dict.fromkeys(named):
+        yield _answered(Connection(url, variable))
 
 
-def _answered(url: str) -> Need:
-    """Whether anything answers at a URL; which status it answers with is not asked."""
+def _answered(connection: Connection) -> Need:
+    """Whether anything answers at an address, and a key is there where one is wanted.
+
+    No key is sent: whether it is the right one, and what other statuses mean, is not asked.
+    """
     import http.client
     import urllib.error
     import urllib.request
 
+    url = connection.base_url
     what = f"server {url}"
     try:
         request = urllib.request.Request(f"{url.rstrip('/')}/models")
@@ -133,28 +147,40 @@ def _answered(url: str) -> Need:
             return Need(what, True, "answers")
     except urllib.error.HTTPError as error:
         error.close()
-        return Need(what, True, f"answers (status {error.code} without a key)")
+        if error.code not in _WANTS_A_KEY:
+            return Need(what, True, f"answers (status {error.code})")
+        said = f"answers, and wants a key (status {error.code}; none was sent)"
+        if connection.has_key():
+            return Need(what, True, f"{said}; {connection.api_key_env} is set")
+        return Need(what, False, said, connection.key_advice())
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = str(getattr(error, "reason", error)) or type(error).__name__
         return Need(what, False, f"no answer: {reason}", "start it, or correct base_url")
 
 
-def _of_the_disk(wanted: Wanted) -> Iterator[Need]:
-    """Room for what is still to be made, as far as the backends can tell."""
+def _of_the_work(wanted: Wanted) -> Iterator[Need]:
+    """Money and room for what is still to be made, as far as the backends can tell."""
     try:
         work = workload(wanted)
     except ContextBiasError as error:
         yield Need("plan", False, error.problem, error.fix)
         return
+    pending = [section for section in work["sections"] if section["pending"]]
+    yield from map(_of_the_budget, (s for s in pending if s["budget_words"]))
     disk = work["disk"]
     expected, free = disk["expected"], disk["free"]
-    pending = [section for section in work["sections"] if section["pending"]]
     unknown = [section["name"] for section in pending if section["size"] is None]
     said = f"{_size(expected)} expected" if expected or not unknown else "not known yet"
     if expected and unknown:
         said += f" (of {', '.join(unknown)} not known yet)"
     fits = expected <= free
     yield Need("disk", fits, f"{said}, {_size(free)} free", "" if fits else "make room")
+
+
+def _of_the_budget(section: dict[str, Any]) -> Need:
+    enough = section["affordable"] in (None, section["pending"])
+    fix = "" if enough else "raise budget, or let the run pause there; what was made is kept"
+    return Need(f"budget of {section['name']}", enough, section["budget_words"], fix)
 
 
 def _size(size: int) -> str:

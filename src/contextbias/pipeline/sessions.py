@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from contextbias.extract.work import ExtractTask
 from contextbias.files import BATCHES
 from contextbias.generate.work import GenerateTask
 from contextbias.pipeline.options import Options
 from contextbias.store import Study
+
+if TYPE_CHECKING:
+    from contextbias.providers.session import Session
 
 Paid = TypeVar("Paid", GenerateTask, ExtractTask)
 
@@ -44,17 +47,31 @@ def told(
         options.progress.say(f"{name} has no Batch API: it reads one by one")
     if not hasattr(backend, "begin"):
         return task
+    session = session_of(study, table, name)
+    return replace(
+        task,
+        session=replace(session, items=pending, batch=options.batch, progress=options.progress),
+    )
+
+
+def informed(backend: Any, study: Study, table: str, name: str) -> Any:
+    """`backend`, told what was spent in the study where it asks for that: so it plans with it.
+
+    Args:
+        backend: A generator or a reader.
+        study: The study.
+        table: ``images`` or ``readings``.
+        name: The backend's name in study.toml.
+    """
+    if hasattr(backend, "begin"):
+        backend.begin(session_of(study, table, name))
+    return backend
+
+
+def session_of(study: Study, table: str, name: str) -> Session:
+    """Where the study is, and what a backend spent in it; arguments as above."""
     # Not at the top: most studies ask no service, and it takes a while.
     from contextbias.providers.session import Session, sum_usage
 
     usage, batch_usage = sum_usage(study.usage(table, name))
-    session = Session(
-        folder=study.root,
-        name=name,
-        usage=usage,
-        batch_usage=batch_usage,
-        items=pending,
-        batch=options.batch,
-        progress=options.progress,
-    )
-    return replace(task, session=session)
+    return Session(folder=study.root, name=name, usage=usage, batch_usage=batch_usage)

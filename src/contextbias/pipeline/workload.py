@@ -20,8 +20,9 @@ from contextbias.pipeline.labels import label_work
 from contextbias.pipeline.model_labels import MODEL as LABELS_BY_MODEL
 from contextbias.pipeline.paid import READINGS_A_BATCH
 from contextbias.pipeline.selection import Wanted
-from contextbias.pipeline.sessions import in_batches
+from contextbias.pipeline.sessions import in_batches, informed
 from contextbias.places import is_url
+from contextbias.progress import counted
 from contextbias.registry import load_reader
 from contextbias.store import STORE_FILE, Study
 from contextbias.tables import OK, ImageRow
@@ -36,8 +37,9 @@ def workload(wanted: Wanted) -> dict[str, Any]:
 
     Returns:
         ``sections``: stage, name, backend, wanted, done, pending, workers, wall_seconds (with all
-        workers), and the fields of `forecast.Forecast` for what is pending. ``disk``: bytes that
-        are expected to be added, and that are free. Nothing is spent, and nothing is changed.
+        workers), the fields of `forecast.Forecast` for what is pending, ``affordable`` (how many
+        of these the budget is enough for) and ``budget_words``. ``disk``: bytes that are expected
+        to be added, and that are free. Nothing is spent, and nothing is changed.
     """
     images = wanted.images()
     sections = [_of_generator(wanted, section, images) for section in wanted.drawn]
@@ -79,10 +81,10 @@ def _of_generator(
             ids, study.attempts("images"), attempts=study.config.run.attempts
         )
     ]
-    backend = wanted.backend_of(section)
+    backend = informed(wanted.backend_of(section), study, "images", section.name)
     forecast = backend.plan(left) if left and hasattr(backend, "plan") else Forecast()
     mine = [i for i in images if i.generator == section.name and i.status == OK]
-    forecast = _measured(forecast, len(left), [i.seconds for i in mine], "images")
+    forecast = _measured(forecast, len(left), [i.seconds for i in mine], "finished image")
     if mine and {i.provenance.get("device") for i in mine} & _NO_ACCELERATOR:
         forecast = replace(forecast, accelerator_seconds=None)
     if mine and left and (size := _file_size(study, mine)):
@@ -110,6 +112,7 @@ def _of_reader(
     except MissingPart as error:
         forecast = Forecast(notes=(str(error),))
         return _section("extract", section, (total, 0, total), forecast, 1)
+    backend = informed(backend, study, "readings", section.name)
     fingerprint = content_hash([section.backend, backend.settings()])
     ids = [reading_id(section.name, fingerprint, i.image_id, i.sha256 or "") for i in readable]
     known, attempts = study.attempts("readings"), study.config.run.attempts
@@ -127,11 +130,12 @@ def _of_reader(
             forecast = backend.plan_after(left, [(r.raw, r.seconds) for r in finished])
         else:
             seconds = [reading.seconds for reading in finished if reading.status == OK]
-            forecast = _measured(forecast, left, seconds, "readings")
+            forecast = _measured(forecast, left, seconds, "finished reading")
         store = (study.root / STORE_FILE).stat().st_size
         forecast = replace(forecast, size=round(store / len(known) * left))
     if left and getattr(backend, "takes_batches", False) and (sent := in_batches(study)):
-        note = f"{sent:,} requests of this study are in batches: --batch collects them"
+        verb = "is" if sent == 1 else "are"
+        note = f"{counted(sent, 'request')} of this study {verb} in batches: --batch collects them"
         forecast = replace(forecast, notes=(*forecast.notes, note))
     workers = _workers(study, backend, left, batch_size=READINGS_A_BATCH)
     return _section("extract", section, (total, total - left, left), forecast, workers)
@@ -165,6 +169,8 @@ def _section(
         "workers": workers,
         "wall_seconds": None if seconds is None else seconds / workers,
         **asdict(forecast),
+        "affordable": forecast.affordable(counts[2]),
+        "budget_words": forecast.budget_words(counts[2]),
     }
 
 
@@ -172,7 +178,7 @@ def _measured(forecast: Forecast, left: int, seconds: Sequence[float], what: str
     """Seconds that finished items took, in the place of what the backend expects."""
     if not seconds or not left:
         return forecast
-    basis = f"from {len(seconds):,} finished {what}"
+    basis = f"from {counted(len(seconds), what)}"
     measured = fmean(seconds) * left
     on_accelerator = None if forecast.accelerator_seconds is None else measured
     return replace(forecast, seconds=measured, accelerator_seconds=on_accelerator, basis=basis)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from contextbias.providers.batch import BatchOptions, batches, refuse_twice
 from contextbias.providers.batch_records import outstanding
-from contextbias.providers.budget import Budget, BudgetOptions, require_price
+from contextbias.providers.budget import Budget, BudgetOptions, budgeted, require_price
 from contextbias.providers.chat import Params, complete, send
 from contextbias.providers.connection import Connection, ConnectionOptions
 from contextbias.providers.exchange import State, exchange
@@ -51,6 +51,7 @@ __all__ = [
     "State",
     "Usage",
     "batches",
+    "budgeted",
     "complete",
     "exchange",
     "lint_schema",

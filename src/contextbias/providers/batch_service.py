@@ -12,7 +12,7 @@ from typing import Any
 
 from contextbias.errors import Incomplete, MissingPart
 from contextbias.providers.connection import Connection
-from contextbias.providers.outcomes import AGAIN, FATAL, SLOWER, classify, words
+from contextbias.providers.outcomes import AGAIN, CHECK_KEY, FATAL, SLOWER, classify, words
 
 NAME = "contextbias"
 """Key of the metadata that holds a batch's name here."""
@@ -175,6 +175,7 @@ class Service:
         failure = classify(error)
         kind = MissingPart if failure.code.startswith(("401", "403")) else Incomplete
         fix = failure.fix if failure.kind == FATAL else "run again later; nothing is lost"
+        fix = self._connection.key_advice() if fix == CHECK_KEY else fix
         redact = self._connection.redact
         said = f"{redact(failure.code)}: {words(error, redact)}".rstrip(".")
         return kind(f"{self._connection.base_url} answers {said}", advice or fix)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from pydantic import Field
 
 from contextbias.errors import ConfigError
+from contextbias.forecast import Forecast
 from contextbias.options import Options
 from contextbias.providers.outcomes import Reply
 
@@ -96,6 +98,13 @@ class Budget:
         self._sum += cost
         self._known += 1
         self._dearest = max(self._dearest, cost)
+
+
+def budgeted(forecast: Forecast, budget: Budget | None) -> Forecast:
+    """A forecast with what may be spent, and what earlier runs spent."""
+    if budget is None or budget.limit is None:
+        return forecast
+    return replace(forecast, budget=budget.limit, spent=budget.spent)
 
 
 def require_price(limit: float | None, price: object | None, model: str) -> None:

@@ -17,10 +17,13 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from contextbias.errors import MissingPart, pip_install
+from contextbias.forecast import Requirement
 from contextbias.options import Options
 
 OPENAI = "https://api.openai.com/v1"
 """Where requests go unless an option says otherwise."""
+OPENAI_KEY = "OPENAI_API_KEY"
+"""Variable of the key, unless an option names another."""
 _NO_KEY = "none"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_NAME = 60
@@ -37,7 +40,7 @@ class ConnectionOptions(Options):
     # repr=False: a message about a wrong value must not show it, since it may be a key.
     base_url: str = Field(default=OPENAI, repr=False)
     """Address of the service, up to and with ``/v1``. Any OpenAI-compatible server will do."""
-    api_key_env: str | None = Field(default="OPENAI_API_KEY", repr=False)
+    api_key_env: str | None = Field(default=OPENAI_KEY, repr=False)
     """Name of the environment variable that holds the key. The key itself never stands in a
     study. A server on this machine needs none; for another one without a key, write ``""``."""
     timeout: float = Field(default=300.0, gt=0)
@@ -91,7 +94,7 @@ class Connection:
 
     base_url: str = OPENAI
     """Address, without a slash at the end."""
-    api_key_env: str | None = "OPENAI_API_KEY"
+    api_key_env: str | None = OPENAI_KEY
     """Name of the key's variable."""
     timeout: float = 300.0
     """Seconds."""
@@ -135,6 +138,34 @@ class Connection:
             f"{self.base_url} needs a key, and the variable {self.api_key_env} is not set",
             f"export {self.api_key_env}=…, or name another variable in api_key_env",
         )
+
+    def has_key(self) -> bool:
+        """Whether the key's variable is set."""
+        return bool(self._set())
+
+    def key_advice(self) -> str:
+        """What to do where the service refuses the key, or wants one."""
+        if self.api_key_env is None:
+            return "name the key's variable in api_key_env"
+        if self.has_key():
+            return f"check the key in {self.api_key_env}, which api_key_env names, and its rights"
+        return (
+            f"{self.api_key_env} is not set: export {self.api_key_env}=…, or name another variable "
+            "in api_key_env"
+        )
+
+    def requirements(self) -> list[Requirement]:
+        """What has to be there for any request, but for the service itself."""
+        from importlib.util import find_spec
+
+        there = find_spec("openai") is not None
+        fix = "" if there else pip_install("contextbias[openai]")
+        found = [("openai", there, "installed" if there else "missing", fix)]
+        if self.api_key_env is not None and not self.is_local:
+            is_set = self.has_key()
+            fix = "" if is_set else f"export {self.api_key_env}=…"
+            found.append((f"key {self.api_key_env}", is_set, "set" if is_set else "not set", fix))
+        return found
 
     def redact(self, text: str) -> str:
         """A text without the key: some services repeat it in what they say."""

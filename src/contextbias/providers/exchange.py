@@ -23,6 +23,7 @@ from contextbias.providers.budget import Budget
 from contextbias.providers.connection import Connection
 from contextbias.providers.line import Line, Tally
 from contextbias.providers.outcomes import (
+    CHECK_KEY,
     ERROR,
     FATAL,
     ITEM,
@@ -322,7 +323,8 @@ def _end(run: _Run[Any]) -> BaseException | None:
         problem = f"{run.connection.base_url} answers {tally.fatal.code}{said}".rstrip(".")
         is_key = tally.fatal.code.startswith(("401", "403"))
         kind = MissingPart if is_key and not tally.answered else Incomplete
-        return kind(problem, tally.fatal.fix)
+        fix = tally.fatal.fix
+        return kind(problem, run.connection.key_advice() if fix == CHECK_KEY else fix)
     if tally.over_budget and run.budget is not None:
         return over_budget(run.budget)
     return None

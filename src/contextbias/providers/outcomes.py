@@ -236,7 +236,8 @@ _NEVER = 1e7
 # Seconds, a third of a year: whoever asks to wait for longer has said nothing.
 _NEVER_SENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 _CREDIT = "add credit or raise the limit at the provider, then run again"
-_KEY = "check the key in the environment variable that api_key_env names, and its rights"
+CHECK_KEY = "check the key in the environment variable that api_key_env names, and its rights"
+"""What to do about a 401 or 403, where it is not known which variable that is."""
 _REDIRECT = "write the address that it redirects to into base_url, up to and with /v1"
 _FIXES = {
     "insufficient_quota": _CREDIT,
@@ -273,7 +274,7 @@ def of_status(status: int, code: str = "", after: float | None = None) -> Failur
     if 300 <= status < 400:
         return Failure(kind=FATAL, code=shown, fix=_REDIRECT)
     if status in (401, 403):
-        return Failure(kind=FATAL, code=shown, fix=_KEY)
+        return Failure(kind=FATAL, code=shown, fix=CHECK_KEY)
     if status == 402:
         return Failure(kind=FATAL, code=shown, fix=_CREDIT)
     if status == 404:

@@ -11,6 +11,7 @@ from typing import Any
 from contextbias.extract.vision.instructions import Instructions
 from contextbias.extract.vision.pictures import scaled
 from contextbias.forecast import Forecast
+from contextbias.progress import counted
 from contextbias.providers.outcomes import Usage
 from contextbias.providers.pacing import Pacing
 from contextbias.providers.prices import Price
@@ -111,7 +112,7 @@ class Expected:
             tokens_in=round(total.input * share),
             tokens_out=round(total.output * share),
             money=None if self.price is None else self.price.of(total, batch=self.batch) * share,
-            basis=f"from {count:,} finished readings",
+            basis=f"from {counted(count, 'finished reading')}",
             notes=self._notes(pictures, each),
         )
 

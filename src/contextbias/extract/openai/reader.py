@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import tee
 from typing import Any
 from urllib.parse import urlsplit
 
-from contextbias.errors import pip_install
 from contextbias.extract.openai.asking import Asked, Asking
 from contextbias.extract.openai.expected import Expected
 from contextbias.extract.openai.options import OpenAIReaderOptions, without_schema
@@ -19,7 +17,7 @@ from contextbias.extract.protocol import Picture, RawReading
 from contextbias.forecast import Forecast, Requirement
 from contextbias.ids import content_hash
 from contextbias.providers.batch import batches, refuse_twice
-from contextbias.providers.budget import Budget, require_price
+from contextbias.providers.budget import Budget, budgeted, require_price
 from contextbias.providers.connection import Connection
 from contextbias.providers.exchange import State, exchange
 from contextbias.providers.lint import lint_schema
@@ -104,26 +102,17 @@ class OpenAIReader:
 
     def plan(self, pictures: int, pixels: tuple[int, int] | None) -> Forecast:
         """Calls, tokens, money and time, guessed from lengths and the model's profile."""
-        return self._expected().forecast(pictures, pixels)
+        return budgeted(self._expected().forecast(pictures, pixels), self._budget())
 
     def plan_after(
         self, pictures: int, finished: Sequence[tuple[dict[str, Any], float]]
     ) -> Forecast:
         """The same from what finished readings took; see extract/protocol.py."""
-        return self._expected().measured(pictures, finished)
+        return budgeted(self._expected().measured(pictures, finished), self._budget())
 
     def requirements(self) -> list[Requirement]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
-        from importlib.util import find_spec
-
-        there = find_spec("openai") is not None
-        found = [("openai", there, "installed" if there else "missing",
-                  "" if there else pip_install("contextbias[openai]"))]  # fmt: skip
-        name = self._connection.api_key_env
-        if name is not None and not self._connection.is_local:
-            has_key = bool(os.environ.get(name, "").strip())
-            fix = "" if has_key else f"export {name}=…"
-            found.append((f"key {name}", has_key, "set" if has_key else "not set", fix))
+        found = self._connection.requirements()
         if (ending := self._profile.ending()) is not None:
             soon = self._profile.ends_soon()
             fix = "read what is left before, or name another" if soon else ""

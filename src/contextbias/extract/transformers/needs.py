@@ -13,6 +13,7 @@ from contextbias.extract.transformers.options import TransformersReaderOptions
 from contextbias.extract.transformers.readings import USAGE
 from contextbias.extract.transformers.weights import ModelSource, weight_bytes
 from contextbias.forecast import Forecast, Requirement
+from contextbias.progress import counted
 from contextbias.weights.hub import has_token
 
 _PACKAGES = ("torch", "transformers", "accelerate", "llguidance")
@@ -60,7 +61,7 @@ def measured(
         accelerator_seconds=seconds if on_gpu else None,
         tokens_in=round(sum(each.get("input", 0) for each in used) / count * pictures),
         tokens_out=round(sum(each.get("output", 0) for each in used) / count * pictures),
-        basis=f"from {count:,} finished readings on {', '.join(devices) or 'no device'}",
+        basis=f"from {counted(count, 'finished reading')} on {', '.join(devices) or 'no device'}",
         notes=tuple(_notes(options, source)),
     )
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from contextbias.errors import ConfigError, pip_install
+from contextbias.errors import ConfigError
 from contextbias.forecast import Forecast, Requirement
 from contextbias.generate.openai_images.answers import Asked, as_block, download
 from contextbias.generate.openai_images.models import image_model
 from contextbias.generate.openai_images.options import OpenAIImagesOptions
 from contextbias.generate.protocol import Job, Made
-from contextbias.providers.budget import Budget
+from contextbias.progress import counted
+from contextbias.providers.budget import Budget, budgeted
 from contextbias.providers.connection import Connection
 from contextbias.providers.exchange import State, exchange
 from contextbias.providers.line import Line
@@ -139,7 +139,7 @@ class OpenAIImages:
         each, basis = self._expected()
         pixels = self._options.pixels()
         size = None if pixels is None else round(pixels[0] * pixels[1] * _BYTES_A_PIXEL)
-        return Forecast(
+        forecast = Forecast(
             seconds=_SECONDS * len(jobs),
             size=None if size is None else size * len(jobs),
             pixels=pixels,
@@ -149,19 +149,11 @@ class OpenAIImages:
             basis=f"guessed at {_SECONDS:.0f} s a picture; {basis}",
             notes=tuple(self._notes()),
         )
+        return budgeted(forecast, self._budget())
 
     def requirements(self) -> list[Requirement]:
         """What has to be there: (what, whether it is, what was found, what to do)."""
-        from importlib.util import find_spec
-
-        there = find_spec("openai") is not None
-        fix = "" if there else pip_install("contextbias[openai]")
-        found = [("openai", there, "installed" if there else "missing", fix)]
-        name = self._connection.api_key_env
-        if name is not None and not self._connection.is_local:
-            has_key = bool(os.environ.get(name, "").strip())
-            fix = "" if has_key else f"export {name}=…"
-            found.append((f"key {name}", has_key, "set" if has_key else "not set", fix))
+        found = self._connection.requirements()
         if self._model.shutdown is not None and self._is_openai:
             said = f"shut down on {self._model.shutdown}"
             found.append((self._options.model, False, said, "name another model"))
@@ -182,7 +174,11 @@ class OpenAIImages:
 
     def _expected(self) -> tuple[float | None, str]:
         """What one picture is expected to cost, and where that comes from."""
-        options = self._options
+        options, used = self._options, self._used()
+        told = used.images - used.unknown
+        if self._price is not None and told > 0:
+            # What earlier ones cost says more than a table.
+            return self._price.of(used) / told, f"price of {counted(told, 'finished picture')}"
         if options.price_image is not None:
             return options.price_image, "price_image"
         by_size = self._model.per_image.get(options.quality or "", {})
@@ -194,19 +190,21 @@ class OpenAIImages:
     def _budget(self) -> Budget | None:
         if self._price is None:
             return None
-        used = Usage() if self._session is None else self._session.usage
-        spent, told = self._price.of(used), used.images - used.unknown
-        # What earlier ones cost says more than a table.
-        expected = spent / told if told > 0 else self._expected()[0]
+        used = self._used()
+        expected, _ = self._expected()
         self._has_expected = bool(expected)
         self._count(used)
         return Budget(
             self._options.budget,
             self._price.cost,
-            spent=spent,
+            spent=self._price.of(used),
             expected=expected or 0.0,
             unknown=used.unknown,
         )
+
+    def _used(self) -> Usage:
+        """What earlier runs of the study used."""
+        return Usage() if self._session is None else self._session.usage
 
     def _count(self, usage: Usage) -> None:
         """Note where a budget can hold nothing: no charge is told, and none is expected."""
