@@ -35,6 +35,7 @@ LEVELS: dict[str, int] = {
     "annotation_tables": 1,
     "migrations": 2,
     "schema": 2,
+    "sheets": 2,
     "progress": 2,
     "weights": 2,
     "database": 3,

@@ -89,10 +89,16 @@ def test_a_table_of_known_answers(tmp_path: Path) -> None:
     assert answers.images("training") == {"i1"}
 
 
+def test_a_table_of_another_countrys_editor(tmp_path: Path) -> None:
+    path = tmp_path / "gold.csv"
+    path.write_text("sep=;\nimage;dimension;label\ni0;items;hat, red\n")
+    assert read_answers(path, images()).by_image == {"i0": {"items": ("hat, red",)}}
+
+
 def test_columns_in_any_order_and_others_beside_them(tmp_path: Path) -> None:
     path = tmp_path / "gold.csv"
     lines = ["\ufefflabel, note,dimension,image", ' calm ,"sure, quite",mood, i0', "",
-             "tense,,mood,i1,more", ""]  # fmt: skip
+             "tense,,mood,i1, ", ""]  # fmt: skip
     path.write_bytes("\r\n".join(lines).encode())
     answers = read_answers(path, images())
     assert answers.by_image == {"i0": {"mood": ("calm",)}, "i1": {"mood": ("tense",)}}
@@ -101,11 +107,13 @@ def test_columns_in_any_order_and_others_beside_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "no column 'image' (seen: nothing)"),
-        ("image;dimension;label\ni0;mood;calm\n", "(seen: image;dimension;label). Begin it with"),
-        ("image,dimension,labels\ni0,mood,calm\n", "no column 'label' (seen: image, dimension,"),
-        ('image,dimension,label\ni0,mood,"calm\n', "gold.csv, line 2 is not valid CSV"),
-        (f"image,dimension,label\ni0,mood,{'x' * 200_000}\n", "line 2 is not valid CSV"),
+        ("", "gold.csv is empty. Its header is image,dimension,label"),
+        (
+            "image,dimension,labels\ni0,mood,calm\n",
+            "no column 'label'; its header is 'image,dimension,",
+        ),
+        ('image,dimension,label\ni0,mood,"calm\n', "gold.csv, line 2: not CSV"),
+        (f"image,dimension,label\ni0,mood,{'x' * 200_000}\n", "line 2: not CSV"),
     ],
 )
 def test_what_is_no_table_of_known_answers(tmp_path: Path, text: str, says: str) -> None:

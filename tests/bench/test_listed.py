@@ -238,14 +238,17 @@ def test_a_csv() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"a photo of a nurse, in a ward"', "a photo of a nurse, in a ward", "entry 2 has more"),
-        ("7;8,,", "7;8", "entry 1 has more or fewer fields"),
+        (
+            '"a photo of a nurse, in a ward"',
+            "a photo of a nurse, in a ward",
+            "line 3: 7 fields where the header has",
+        ),
         ("7;8", "7;x", "seeds has 'x'"),
         ("text", "txet", "entry 1 has no key 'prompt'. 'txet': did you mean 'text'"),
         ("nurse,CF", "nurse,CX", "entry 1: context is 'CX'"),
         (CSV, "role,condition,text\n", "list.csv has no prompt"),
-        (CSV, "", "list.csv has no prompt"),
-        ('"a photo of a nurse, in a ward"', '"a photo of a nurse', "list.csv line 3 is not CSV"),
+        (CSV, "", "list.csv is empty"),
+        ('"a photo of a nurse, in a ward"', '"a photo of a nurse', "list.csv, line 3: not CSV"),
     ],
 )
 def test_what_is_wrong_in_a_csv(old: str, new: str, message: str) -> None:

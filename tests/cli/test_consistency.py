@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_to_a_file(counts: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert out == ""
     assert "result.csv" in err
     assert Path("result.csv").read_text() == printed
+
+
+def test_from_stdin(counts: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert _run(str(counts)) == 0
+    printed, _ = capfd.readouterr()
+    kept = os.dup(0)
+    with counts.open() as stream:
+        os.dup2(stream.fileno(), 0)
+        try:
+            assert _run("-") == 0
+        finally:
+            os.dup2(kept, 0)
+            os.close(kept)
+    assert capfd.readouterr().out == printed
 
 
 def test_options_change_the_rule(counts: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,9 @@ def test_columns_in_any_order_a_byte_order_mark_and_no_totals(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ("line 1", "empty")),
-        ("cohort,dimension,labels,count\n", ("line 1", "no column 'label'", "'labels'")),
-        ("cohort,dimension,label,count,count\n", ("line 1", "two columns 'count'")),
+        ("", ("is empty", "cohort,dimension")),
+        ("cohort,dimension,labels,count\n", ("no column 'label'", "'labels'")),
+        ("cohort,dimension,label,count,count\n", ("the column 'count' twice",)),
         (HEADER + "people,items,hat\n", ("line 2", "3 fields")),
         (HEADER + "people,items,hat,1\npeople,,hat,1\n", ("line 3", "dimension is empty")),
         (HEADER + "people,items,hat,-1\n", ("line 2", "'-1'", "whole number")),

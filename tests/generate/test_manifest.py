@@ -43,7 +43,7 @@ def test_marks_of_other_spreadsheets(tmp_path: Path, mark: str, name: str) -> No
     assert read_manifest(written(tmp_path, text, name)) == [
         row(2, f"a{mark} b, c.png", role="Bäckerin", prompt="one, two")
     ]
-    with pytest.raises(InputError, match=r"more fields than the header\. Quote fields"):
+    with pytest.raises(InputError, match=r"3 fields where the header has 2\. Put texts with a"):
         read_manifest(written(tmp_path, mark.join(["path", "role\na.png", "x", "y\n"]), name))
 
 
@@ -59,17 +59,17 @@ def test_jsonl(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("m.csv", "role\nnurse\n", "line 1 has no column 'path' (seen: role)"),
-        ("m.csv", "", "line 1 has no column 'path' (seen: nothing)"),
+        ("m.csv", "role\nnurse\n", "m.csv has no column 'path'; its header is 'role'"),
+        ("m.csv", "", "m.csv is empty. Its header is path"),
         ("m.csv", "path\n", "has no rows"),
         ("m.csv", "path,conditon\na,CF\n", "unknown column 'conditon'. Did you mean 'condition'"),
         ("m.csv", "path,seed\na.png,1\nb.png,x1\n", "line 3: the seed 'x1' is not a whole number"),
         ("m.csv", "path,seed\na.png,-1\n", "line 2: the seed '-1' is not a whole number"),
         ("m.csv", "path,role\n,nurse\n", "line 2 has no path"),
-        ("m.csv", "path\na.png,b\n", "line 2 has more fields than the header"),
-        ("m.csv", 'path\n"a.png\n', "line 2 is not valid CSV"),
+        ("m.csv", "path\na.png,b\n", "line 2: 2 fields where the header has 1"),
+        ("m.csv", 'path\n"a.png\n', "line 2: not CSV"),
         ("m.csv", "path,seed\na.png,9223372036854775808\n", "is not a whole number from 0 to"),
-        ("m.csv", "path,path\na.png,b.png\n", "line 1 has the column 'path' twice"),
+        ("m.csv", "path,path\na.png,b.png\n", "m.csv has the column 'path' twice"),
         ("m.csv", "path\na\0.png\n", "line 2: path is 'a\\x00.png'"),
         ("m.jsonl", '{"path": "a", "role": "x\\ny"}\n', "line 1: role is 'x\\ny'"),
         ("m.jsonl", '{"path": ["a.png"]}\n', "line 1: path is ['a.png']"),
@@ -97,8 +97,8 @@ def test_only_line_ends_end_a_line(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv cannot be read: No such file"):
+    with pytest.raises(InputError, match=r"cannot read .*none\.csv: no such file"):
         read_manifest(tmp_path / "none.csv")
     (tmp_path / "latin.csv").write_bytes(b"path\n\xe9.png\n")
-    with pytest.raises(InputError, match="not UTF-8 text"):
+    with pytest.raises(InputError, match="line 2: not UTF-8"):
         read_manifest(tmp_path / "latin.csv")

@@ -58,15 +58,16 @@ def test_the_example_can_be_read_and_says_that_it_is_made_up() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["has no shares"]),
+        ("", ["is empty", "role,dimension,label,share"]),
         (HEADER, ["has no shares", "role,dimension,label,share"]),
         ("role,dimension,label,shares\n", ["no column 'share'", "'role,dimension,label,shares'"]),
-        ("role,role,dimension,label,share\n", ["two columns 'role'"]),
+        ("role,role,dimension,label,share\n", ["the column 'role' twice"]),
         (HEADER + "nurse,gender_presentation,female\n", ["line 2", "3 fields"]),
         (HEADER + "nurse,gender_presentation,,0.3,x\n", ["line 2", "label is empty"]),
         # A decimal comma: the share is not 0.
         (HEADER + "nurse,gender_presentation,female,0,88,x\n", ["6 fields", "header has 5"]),
         (HEADER + 'nurse,gender_presentation,female,"0,88",x\n', ["'0,88'", "with a point"]),
+        ("role;dimension;label;share\nnurse;mood;calm;0,88\n", ["line 2", "'0,88'", "a point"]),
         (HEADER + "nurse,gender,female,0.3,x\n", ["line 2", "no dimension 'gender'"]),
         (HEADER + "nurse,age_rnage,teen,0.3,x\n", ["did you mean 'age_range'"]),
         (HEADER + "nurse,gender_presentation,woman,0.3,x\n", ["'woman'", "female, male"]),

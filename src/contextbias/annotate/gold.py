@@ -3,19 +3,17 @@
 A known answer is about one picture. What is known about a set follows from its ten pictures: the
 labels that most of them show are right, and so is the number of pictures that show one of these.
 
-The table is CSV with the columns ``image`` (id, or path below the study), ``dimension``, ``label``
-(several rows for a list; or a reason: ``unknown``, ``not_applicable``, ``no_person``, ``empty``)
-and, if you like, ``use`` (``gold`` or ``training``; empty for both).
+The table is a CSV (`sheets.Sheet`) with the columns ``image`` (id, or path below the study),
+``dimension``, ``label`` (several rows for a list; or a reason: ``unknown``, ``not_applicable``,
+``no_person``, ``empty``) and, if you like, ``use`` (``gold`` or ``training``; empty for both).
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,15 +23,17 @@ from contextbias.annotate.sampling import Cells, cells_of, item_id
 from contextbias.annotation_tables import GOLD, IMAGE, SET, TRAINING, AnnotationItemRow
 from contextbias.config import AnnotateSection
 from contextbias.errors import InputError, nearest
-from contextbias.files import TRUTH_SUFFIX, StudyFiles, unreadable
+from contextbias.files import TRUTH_SUFFIX, StudyFiles
 from contextbias.people.annotations import now
 from contextbias.schema import DIMENSIONS, EMPTY
+from contextbias.sheets import Sheet, read_text
 from contextbias.tables import EMPTY_LIST, ImageRow
 
 PLANTED = "planted"
 """Value of ``annotate.gold``: take the truth of simulated generators."""
 
 _COLUMNS = ("image", "dimension", "label")
+_OPTIONAL = ("use",)
 _USES = (GOLD, TRAINING)
 _REASONS = {UNKNOWN, NO_PERSON, NOT_APPLICABLE, EMPTY_LIST}
 _HAIR = {
@@ -103,12 +103,13 @@ def read_answers(path: Path, images: Sequence[ImageRow]) -> KnownAnswers:
     known |= {image.path: image.image_id for image in images if image.path is not None}
     found: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
     uses: dict[str, set[str]] = defaultdict(set)
-    for line, row in _rows(path):
+    sheet = Sheet(read_text(path), path.name, _COLUMNS, known=_OPTIONAL)
+    for line, row in sheet.rows():
         where = f"{path.name}, line {line}"
         image, dimension, label = _checked(row, known, where)
         labels = found[image].get(dimension, ())
         found[image][dimension] = labels if label in labels else (*labels, label)
-        use = (row.get("use") or "").strip()
+        use = row.get("use", "").strip()
         if use and use not in _USES:
             raise InputError(f"{where}: use {use!r}", "write gold or training, or nothing")
         uses[image] |= {use} if use else set(_USES)
@@ -117,35 +118,8 @@ def read_answers(path: Path, images: Sequence[ImageRow]) -> KnownAnswers:
     return KnownAnswers(dict(found), {image: frozenset(use) for image, use in uses.items()})
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str | None]]]:
-    """Line number and fields of each row; other columns than those needed are left alone."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text", "save it as UTF-8") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        names = [name.strip() for name in reader.fieldnames or ()]
-        lacking = [name for name in _COLUMNS if name not in names]
-        if lacking:
-            raise InputError(
-                f"{path.name} has no column {lacking[0]!r} (seen: {', '.join(names) or 'nothing'})",
-                f"begin it with a line of names, divided by commas: {','.join(_COLUMNS)}",
-            )
-        for row in reader:
-            yield reader.line_num, {(key or "").strip(): value for key, value in row.items()}
-    except csv.Error as error:
-        raise InputError(
-            f"{path.name}, line {reader.reader.line_num} is not valid CSV: {error}", "correct it"
-        ) from None
-
-
-def _checked(
-    row: Mapping[str, str | None], known: Mapping[str, str], where: str
-) -> tuple[str, str, str]:
-    image, dimension, label = ((row[name] or "").strip() for name in _COLUMNS)
+def _checked(row: Mapping[str, str], known: Mapping[str, str], where: str) -> tuple[str, str, str]:
+    image, dimension, label = (row[name].strip() for name in _COLUMNS)
     for name, value in zip(_COLUMNS, (image, dimension, label), strict=True):
         if not value:
             raise InputError(f"{where}: no {name}", "give image, dimension and label")

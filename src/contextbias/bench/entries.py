@@ -8,8 +8,6 @@ as CSV or JSON lines. Keys that are not known are left alone.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,7 @@ from contextbias.bench.listing import PROMPTED_SEPARATOR
 from contextbias.config import RESERVED_NAMES
 from contextbias.errors import InputError, nearest
 from contextbias.schema import DIMENSIONS
+from contextbias.sheets import Sheet
 
 KEYS = {
     "role": ("role", "job", "occupation", "profession"),
@@ -115,17 +114,10 @@ def _parsed(text: str, name: str) -> Any:
 
 def _rows(text: str, name: str) -> list[dict[str, Any]]:
     """The rows of a CSV; empty fields are left out, lists are parted by semicolons or spaces."""
-    rows: list[dict[str, Any]] = []
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                problem = f"{name} entry {len(rows) + 1} has more or fewer fields than the header"
-                raise InputError(problem, "put texts with a comma into double quotes")
-            rows.append({key: value for key, value in row.items() if value.strip()})
-    except csv.Error as error:
-        line = reader.reader.line_num
-        raise InputError(f"{name} line {line} is not CSV: {error}", "correct it") from None
+    sheet = Sheet(text, name, needed=(), known=sorted(_all_keys()))
+    rows: list[dict[str, Any]] = [
+        {key: value for key, value in row.items() if value.strip()} for _, row in sheet.rows()
+    ]
     for row in rows:
         if "prompted" in row:
             row["prompted"] = [word for word in row["prompted"].split(PROMPTED_SEPARATOR) if word]

@@ -15,7 +15,7 @@ def consistency(
         typer.Argument(
             metavar="COUNTS.csv",
             help="Columns generator, role, dimension, label, condition, count, n; "
-            "one row a condition (CF, CA-R or CA-U).",
+            "one row a condition (CF, CA-R or CA-U). - reads from stdin.",
             show_default=False,
         ),
     ],
@@ -57,6 +57,8 @@ def consistency(
     from contextbias.files import write_atomic
     from contextbias.measure.counts import consistency_csv
 
+    if counts == Path("-"):
+        counts = Path("/dev/stdin")
     if out is not None and os.path.realpath(out) == os.path.realpath(counts):
         raise InputError(f"--out {out} would replace the counts", "name another file")
     result = consistency_csv(counts, margin_pp=margin, alpha=alpha).encode()

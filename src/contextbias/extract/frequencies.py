@@ -11,16 +11,15 @@ is taken in, so that a broken one leaves the study as it was.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 
-from contextbias.errors import InputError, nearest
+from contextbias.errors import InputError
 from contextbias.ids import bytes_sha256
+from contextbias.sheets import Sheet, text_of
 
 FREQUENCIES = "frequencies.csv"
 """Name of a file of counts."""
@@ -161,8 +160,8 @@ def read_file(path: Path, place: Place) -> Frequencies:
     data = _bytes(path)
     counts: list[tuple[str, str, str, int]] = []
     images: int | None = None
-    for line, row in _rows(path, data):
-        cohort, dimension, label, count = row
+    for line, row in Sheet(text_of(data, str(path)), str(path), COLUMNS).rows():
+        cohort, dimension, label, count = (row[name] for name in COLUMNS)
         number = _whole(path, line, count)
         if cohort.strip().lower() == _TOTALS:
             images = number if dimension.strip().lower() == "images" else images
@@ -182,46 +181,6 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot read {path}: {reason}", "check its permissions") from None
-
-
-def _rows(path: Path, data: bytes) -> Iterator[tuple[int, list[str]]]:
-    """The fields of COLUMNS of every record, with the line that it ends on."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _wrong(path, line, "not UTF-8", "save the file as UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    positions: list[int] | None = None
-    header = 0
-    try:
-        for record in reader:
-            if not any(field.strip() for field in record):
-                continue
-            if positions is None:
-                header = len(record)
-                positions = _positions(path, reader.line_num, [name.strip() for name in record])
-                continue
-            if len(record) != header:
-                problem = f"{len(record)} fields where the header has {header}"
-                raise _wrong(path, reader.line_num, problem, "quote fields with a comma in them")
-            yield reader.line_num, [record[position] for position in positions]
-    except csv.Error as error:
-        raise _wrong(path, reader.line_num, f"not CSV ({error})", "correct the line") from None
-    if positions is None:
-        raise _wrong(path, 1, "the file is empty", f"its header is {','.join(COLUMNS)}")
-
-
-def _positions(path: Path, line: int, header: list[str]) -> list[int]:
-    for name in COLUMNS:
-        if header.count(name) != 1:
-            seen = "no column" if name not in header else "two columns"
-            hint = nearest(name, [n for n in header if n not in COLUMNS])
-            raise _wrong(
-                path, line, f"{seen} {name!r}; the header is {_short(','.join(header))}",
-                hint or f"the header is {','.join(COLUMNS)}",
-            )  # fmt: skip
-    return [header.index(name) for name in COLUMNS]
 
 
 def _whole(path: Path, line: int, text: str) -> int:

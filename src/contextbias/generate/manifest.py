@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contextbias.errors import InputError
+from contextbias.sheets import Sheet, read_text
 
 COLUMNS = ("path", "role", "condition", "generator", "prompt", "seed")
 """The columns that are read; only ``path`` is required, others than these are ignored."""
@@ -57,16 +56,7 @@ def read_manifest(manifest: Path) -> list[ManifestRow]:
         raise InputError(
             f"{manifest} is neither .csv, .tsv nor .jsonl", "give a CSV, TSV or JSONL manifest"
         )
-    try:
-        text = manifest.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{manifest} is not UTF-8 text (byte {error.start})", "save it as UTF-8"
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"the manifest {manifest} cannot be read: {error.strerror}", "check the path"
-        ) from None
+    text = read_text(manifest)
     rows = [_row(manifest, line, values) for line, values in reader(manifest, text)]
     if not rows:
         raise InputError(f"{manifest} has no rows", "write one row an image")
@@ -74,45 +64,16 @@ def read_manifest(manifest: Path) -> list[ManifestRow]:
 
 
 def _csv_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), strict=True, delimiter=_delimiter_of(text)
-    )
-    try:
-        _check_columns(
-            f"{manifest.name} line 1", [name.strip() for name in reader.fieldnames or ()]
-        )
-        for values in reader:
-            if None in values:
-                raise InputError(
-                    f"{manifest.name} line {reader.line_num} has more fields than the header",
-                    f"quote fields that contain {reader.reader.dialect.delimiter!r}",
-                )
-            yield reader.line_num, {key.strip(): value for key, value in values.items()}
-    except csv.Error as error:
-        raise InputError(
-            # The DictReader's own number is that of the last line that was whole.
-            f"{manifest.name} line {reader.reader.line_num} is not valid CSV: {error}",
-            "correct it",
-        ) from None
-
-
-def _delimiter_of(text: str) -> str:
-    """What stands between fields: the mark that sets the column ``path`` apart.
-
-    Spreadsheets write semicolons in countries where the comma is the decimal point.
-    """
-    header = text.partition("\n")[0]
-    for mark in (",", ";", "\t"):
-        if "path" in (name.strip().strip('"') for name in header.split(mark)):
-            return mark
-    return ","
+    sheet = Sheet(text, manifest.name, needed=("path",), known=COLUMNS)
+    _check_columns(f"{manifest.name}, line 1", sheet.header)
+    yield from sheet.rows()
 
 
 def _jsonl_rows(manifest: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip():
             continue
-        where = f"{manifest.name} line {line}"
+        where = f"{manifest.name}, line {line}"
         try:
             values = json.loads(content)
         except ValueError as error:
@@ -142,7 +103,7 @@ def _check_columns(where: str, names: list[str]) -> None:
 
 
 def _row(manifest: Path, line: int, values: dict[str, Any]) -> ManifestRow:
-    where = f"{manifest.name} line {line}"
+    where = f"{manifest.name}, line {line}"
     texts = {name: _text(where, name, values.get(name)) for name in COLUMNS}
     if not texts["path"]:
         raise InputError(f"{where} has no path", "name the image's file")

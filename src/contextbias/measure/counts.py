@@ -1,19 +1,19 @@
 """COUNTS.csv: a table of counts in, a table of consistency numbers out, without any study.
 
-The file has one row a condition: generator, role, dimension, label, condition, count, n. A
-condition without a row is not compared; it is not a condition with a count of 0.
+The file (`sheets.Sheet`) has one row a condition: generator, role, dimension, label, condition,
+count, n. A condition without a row is not compared; it is not a condition with a count of 0.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
-from contextbias.errors import CountsError, nearest
+from contextbias.errors import CountsError, InputError
 from contextbias.measure.cells import (
     CELL,
     N_COLUMNS,
@@ -22,6 +22,7 @@ from contextbias.measure.cells import (
     cell_consistency,
     mean_over_generators,
 )
+from contextbias.sheets import Sheet, read_text
 from contextbias.stats.proportion import MAXIMUM_COUNT
 from contextbias.tables import CONDITIONS
 
@@ -59,6 +60,7 @@ RESULT_COLUMNS = (
 """Columns of the result, in this order."""
 
 _WHOLE = r"^[0-9]+(\.0*)?$"  # 20.0 is how some programs write 20
+_TOLD = 10  # kinds of faults that one error names
 _SHOWN = 60  # characters of a wrong value that an error repeats
 
 
@@ -107,149 +109,149 @@ def read_counts(path: Path) -> pl.DataFrame:
     """Read and check a file of counts.
 
     Args:
-        path: CSV in UTF-8 (with or without a byte order mark), comma-separated, with a header.
+        path: A CSV (`sheets.Sheet`) with the columns of `COLUMNS`.
 
     Returns:
         The columns of `COLUMNS`; count and n as whole numbers.
 
     Raises:
-        CountsError: Named with its line: a missing column, an unknown condition, a duplicate row, a
-            count that is not whole, negative or above n, an empty field; or the file is not there,
-            empty, not a file, not UTF-8. (n may differ between labels of one question: a label
-            counts only where it could have been seen.)
+        CountsError: All kinds of faults, each with its first line, in the order of lines: an
+            unknown condition, a duplicate row, a count that is not whole, negative or above n, an
+            empty field, a row that cannot be read. Or a column is missing; or the file is not
+            there, empty, not a file, not UTF-8. (n may differ between labels of one question: a
+            label counts only where it could have been seen.)
     """
-    rows = _table(path)
-    _check_names(path, rows)
-    rows = _with_numbers(path, rows)
-    _check_cells(path, rows)
+    try:
+        sheet = Sheet(read_text(path), str(path), COLUMNS)
+    except InputError as error:
+        raise CountsError(error.problem, error.fix) from None
+    rows, broken = _table(sheet)
+    faults = list(chain(_faults_of_names(rows), _faults_of_numbers(rows)))
+    wrong = {line for fault in faults for line in fault.lines}
+    rows = rows.filter(~pl.col("line").is_in(wrong))
+    rows = rows.with_columns(_whole(name) for name in ("count", "n"))
+    faults += _faults_of_cells(rows)
+    _refuse(path, faults, broken)
+    if rows.is_empty():
+        raise CountsError(f"{path} has a header but no rows", "give one row a condition")
     return rows.drop("line")
 
 
-def _table(path: Path) -> pl.DataFrame:
-    """The columns of `COLUMNS` as stripped text, and the line that each row ends on."""
-    found = _records(path, _text(path))
-    _, header = next(found)
-    positions = _positions(path, [name.strip() for name in header])
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """One kind of fault."""
+
+    lines: list[int]
+    """Where it is, in order; at least one."""
+    problem: str
+    """What is wrong in the first of them."""
+    fix: str
+
+
+def _table(sheet: Sheet) -> tuple[pl.DataFrame, InputError | None]:
+    """`COLUMNS` as stripped text and the line that each row ends on; the row that cannot be read,
+    if one ends the reading."""
     lines: list[int] = []
-    fields: list[list[str]] = [[] for _ in COLUMNS]
-    for line, record in found:
-        if len(record) != len(header):
-            raise _wrong(path, line, f"{len(record)} fields where the header has {len(header)}")
-        lines.append(line)
-        for column, position in zip(fields, positions, strict=True):
-            column.append(record[position])
-    if not lines:
-        raise CountsError(f"{path} has a header but no rows", "give one row a condition")
-    rows = pl.DataFrame({**dict(zip(COLUMNS, fields, strict=True)), "line": lines})
-    return rows.with_columns(pl.col(COLUMNS).str.strip_chars())
-
-
-def _text(path: Path) -> str:
+    fields: dict[str, list[str]] = {name: [] for name in COLUMNS}
+    broken = None
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise CountsError(f"there is no file {path}", "check the path") from None
-    except IsADirectoryError:
-        raise CountsError(f"{path} is a folder, not a file", "give a CSV file") from None
-    except OSError as problem:
-        raise CountsError(f"{path} cannot be read: {(problem.strerror or '').lower()}") from None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise _wrong(path, line, "not UTF-8", "save the file as UTF-8") from None
-    if not text.strip():
-        raise CountsError(f"{path} is empty", f"its header is {','.join(COLUMNS)}")
-    return text
+        for line, row in sheet.rows():
+            lines.append(line)
+            for name, column in fields.items():
+                column.append(row[name])
+    except InputError as error:
+        broken = error
+    schema = {**dict.fromkeys(COLUMNS, pl.String), "line": pl.Int64}
+    rows = pl.DataFrame({**fields, "line": lines}, schema=schema)
+    return rows.with_columns(pl.col(COLUMNS).str.strip_chars()), broken
 
 
-def _records(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Records that are not blank, with the line that each ends on."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    while True:
-        try:
-            record = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as problem:
-            raise _wrong(path, reader.line_num, f"not CSV ({problem})") from None
-        if any(field.strip() for field in record):
-            yield reader.line_num, record
-
-
-def _positions(path: Path, header: list[str]) -> list[int]:
-    """Where each of `COLUMNS` stands in the header."""
+def _faults_of_names(rows: pl.DataFrame) -> Iterator[_Fault]:
+    """Empty fields, unknown conditions, generators with the reserved name."""
     for name in COLUMNS:
-        if name not in header:
-            others = [found for found in header if found not in COLUMNS]
-            problem = f"{path} has no column {name!r}; its header is {_shown(','.join(header))}"
-            wanted = f"the columns are {', '.join(COLUMNS)}, parted by commas"
-            raise CountsError(problem, nearest(name, others) or wanted)
-        if header.count(name) > 1:
-            raise CountsError(f"{path} has two columns {name!r}", "keep one of them")
-    return [header.index(name) for name in COLUMNS]
-
-
-def _check_names(path: Path, rows: pl.DataFrame) -> None:
-    """No empty field, no unknown condition, no generator with the reserved name."""
-    for name in COLUMNS:
-        _refuse(path, rows.filter(pl.col(name) == ""), f"{name} is empty")
-    _refuse(
-        path,
-        rows.filter(~pl.col("condition").is_in(CONDITIONS)),
-        "unknown condition {condition}",
-        f"the conditions are {', '.join(CONDITIONS)}",
-    )
-    _refuse(
-        path,
+        yield from _fault(rows.filter(pl.col(name) == ""), f"{name} is empty")
+    unknown = rows.filter(~pl.col("condition").is_in((*CONDITIONS, "")))
+    letters = pl.col("condition").str.replace_all("[^A-Za-z]", "").str.to_uppercase()
+    for condition in CONDITIONS:
+        meant = letters == condition.replace("-", "")
+        hint = f"did you mean {condition!r}?"
+        yield from _fault(unknown.filter(meant), "unknown condition {condition}", hint)
+        unknown = unknown.filter(~meant)
+    hint = f"the conditions are {', '.join(CONDITIONS)}"
+    yield from _fault(unknown, "unknown condition {condition}", hint)
+    yield from _fault(
         rows.filter(pl.col("generator") == MEAN),
         "a generator has the name {generator}",
         "that name is kept for the mean over generators",
     )
 
 
-def _with_numbers(path: Path, rows: pl.DataFrame) -> pl.DataFrame:
-    """The same rows, count and n as whole numbers in range."""
+def _faults_of_numbers(rows: pl.DataFrame) -> Iterator[_Fault]:
+    """Counts and numbers of images that are no whole numbers, or out of range."""
     for name in ("count", "n"):
         text, value = pl.col(name), f"{name} {{{name}}}"
-        _refuse(path, rows.filter(text.str.contains(r"^-\d")), f"{value} is negative")
-        _refuse(path, rows.filter(~text.str.contains(_WHOLE)), f"{value} is not a whole number")
-        digits = text.str.replace(r"\.0*$", "").str.replace(r"^0+(\d)", "$1")
-        whole = digits.cast(pl.Int64, strict=False).fill_null(MAXIMUM_COUNT + 1)
-        _refuse(path, rows.filter(whole > MAXIMUM_COUNT), f"{value} is too large")
-        rows = rows.with_columns(whole.alias(name))
-    return rows
+        given = rows.filter(text != "")
+        negative, whole = text.str.contains(r"^-\d"), text.str.contains(_WHOLE)
+        yield from _fault(given.filter(negative), f"{value} is negative")
+        yield from _fault(given.filter(~whole & ~negative), f"{value} is not a whole number")
+        yield from _fault(
+            given.filter(whole & (_whole(name) > MAXIMUM_COUNT)), f"{value} is too large"
+        )
 
 
-def _check_cells(path: Path, rows: pl.DataFrame) -> None:
-    """No count above n, no row twice, one n for all labels of a question."""
-    _refuse(path, rows.filter(pl.col("count") > pl.col("n")), "count {count} is above n {n}")
+def _whole(name: str) -> pl.Expr:
+    """A column of whole numbers as such; above `MAXIMUM_COUNT` where they do not fit."""
+    digits = pl.col(name).str.replace(r"\.0*$", "").str.replace(r"^0+(\d)", "$1")
+    return digits.cast(pl.Int64, strict=False).fill_null(MAXIMUM_COUNT + 1)
+
+
+def _faults_of_cells(rows: pl.DataFrame) -> Iterator[_Fault]:
+    """Counts above n, and rows that are there twice."""
+    yield from _fault(rows.filter(pl.col("count") > pl.col("n")), "count {count} is above n {n}")
     again = rows.with_columns(first=pl.col("line").first().over(*KEYS, "condition"))
-    _refuse(
-        path,
+    yield from _fault(
         again.filter(pl.col("line") != pl.col("first")),
         "{generator}, {role}, {dimension}, {label}, {condition} was already given in line {first}",
         "keep one row a condition",
     )
 
 
-def _refuse(path: Path, bad: pl.DataFrame, problem: str, fix: str = "") -> None:
-    """Raise for the first of the bad rows, if there is one; say how many more there are.
+def _fault(bad: pl.DataFrame, problem: str, fix: str = "") -> Iterator[_Fault]:
+    """The fault of these rows, if there are any.
 
-    `problem` names columns in braces; their values in that row take the places.
+    `problem` names columns in braces; their values in the first row take the places.
     """
     if bad.is_empty():
         return
-    row = bad.sort("line").row(0, named=True)
     shown = {
-        name: _shown(value) if isinstance(value, str) else value for name, value in row.items()
+        name: _shown(value) if isinstance(value, str) else value
+        for name, value in bad.row(0, named=True).items()
     }
-    more = f" (and {bad.height - 1} more such rows)" if bad.height > 1 else ""
-    raise _wrong(path, row["line"], problem.format_map(shown) + more, fix)
+    yield _Fault(bad["line"].to_list(), problem.format_map(shown), fix)
 
 
-def _wrong(path: Path, line: int, problem: str, fix: str = "") -> CountsError:
-    return CountsError(f"{path}, line {line}: {problem}", fix)
+def _refuse(path: Path, faults: list[_Fault], broken: InputError | None) -> None:
+    """Raise for the faults that were found, and for the row that ended the reading."""
+    said = [
+        (f"line {each.lines[0]}: {each.problem}{_more(each)}", each.fix)
+        for each in sorted(faults, key=lambda fault: fault.lines)
+    ]
+    if broken is not None:  # in the last of the lines
+        said.append((broken.problem.removeprefix(f"{path}, "), broken.fix))
+    if len(said) == 1:
+        raise CountsError(f"{path}, {said[0][0]}", said[0][1])
+    if said:
+        told = "; ".join(f"{what} ({fix})" if fix else what for what, fix in said[:_TOLD])
+        rest = f"; and {len(said) - _TOLD} more" if len(said) > _TOLD else ""
+        raise CountsError(
+            f"{path} has {len(said)} kinds of faults: {told}{rest}", "correct these lines"
+        )
+
+
+def _more(fault: _Fault) -> str:
+    more = len(fault.lines) - 1
+    rows = "such row" if more == 1 else "such rows"
+    return f" (and {more} more {rows})" if more else ""
 
 
 def _shown(value: str) -> str:

@@ -1,17 +1,16 @@
 """Reference distributions: a table of shares that roles have elsewhere, read and checked.
 
-The file is CSV with the columns ``role``, ``dimension``, ``label``, ``share`` (a fraction of 1)
-and, if wanted, ``source``; others are ignored. A line says which share of the people (or scenes) of
-a role has the label, by whatever source the user stands for: a labour-force survey, a census, a
-target. Of a dimension with one label an image, a role has either all labels, adding up to 1, or one
-label, which then stands against all others. Labels of a list each stand against their absence.
+The file is a CSV (`sheets.Sheet`) with the columns ``role``, ``dimension``, ``label``, ``share`` (a
+fraction of 1) and, if wanted, ``source``; others are ignored. A line says which share of the people
+(or scenes) of a role has the label, by whatever source the user stands for: a labour-force survey,
+a census, a target. Of a dimension with one label an image, a role has either all labels, adding up
+to 1, or one label, which then stands against all others. Labels of a list each stand against their
+absence.
 What is computed from it is in representation.py.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from pathlib import Path
 import polars as pl
 
 from contextbias.errors import InputError, nearest, one_line
-from contextbias.files import unreadable
 from contextbias.schema import DIMENSIONS
+from contextbias.sheets import Sheet, read_text
 
 COLUMNS = ("role", "dimension", "label", "share")
 """Columns that the file must have."""
@@ -75,57 +74,15 @@ def read_shares(path: Path) -> pl.DataFrame:
 
 
 def _lines(path: Path) -> Iterator[_Line]:
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    places: list[int] | None = None
-    width = 0
     seen: dict[tuple[str, str, str], int] = {}
-    try:
-        for record in reader:
-            fields = [field.strip() for field in record]
-            if not any(fields):
-                continue
-            if places is None:
-                places, width = _places(path, fields), len(fields)
-                continue
-            if len(fields) <= max(places):
-                fault = f"{len(fields)} fields, fewer than the header has"
-                raise _wrong(path, reader.line_num, fault)
-            if any(fields[width:]):
-                fault = f"{len(fields)} fields where the header has {width}"
-                fix = "write decimals with a point, and quote fields with a comma in them"
-                raise _wrong(path, reader.line_num, fault, fix)
-            line = _checked(path, reader.line_num, *(fields[place] for place in places))
-            key = (line.role, line.dimension, line.label)
-            if key in seen:
-                fault = f"{', '.join(key)} was already given in line {seen[key]}"
-                raise _wrong(path, line.number, fault, "keep one of them")
-            seen[key] = line.number
-            yield line
-    except csv.Error as problem:
-        raise _wrong(path, reader.line_num, f"not CSV ({problem})") from None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8 text (byte {error.start})", "save it as UTF-8"
-        ) from None
-
-
-def _places(path: Path, header: list[str]) -> list[int]:
-    for name in COLUMNS:
-        if header.count(name) != 1:
-            seen = "two columns" if name in header else "no column"
-            shown = _shown(",".join(header))
-            raise InputError(
-                f"{path} has {seen} {name!r}; its header is {shown}",
-                f"the columns are {', '.join(COLUMNS)}, parted by commas",
-            )
-    return [header.index(name) for name in COLUMNS]
+    for number, row in Sheet(read_text(path), str(path), COLUMNS).rows():
+        line = _checked(path, number, *(row[name].strip() for name in COLUMNS))
+        key = (line.role, line.dimension, line.label)
+        if key in seen:
+            fault = f"{', '.join(key)} was already given in line {seen[key]}"
+            raise _wrong(path, line.number, fault, "keep one of them")
+        seen[key] = line.number
+        yield line
 
 
 def _checked(path: Path, number: int, role: str, dimension: str, label: str, share: str) -> _Line:
