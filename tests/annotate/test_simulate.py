@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.annotate.made import answering, tokens
+from typer.testing import CliRunner
 
+from contextbias.annotate.questions import Choice, Question
+from contextbias.annotate.simulate import _wrong
 from contextbias.annotation_tables import GOLD, SAMPLE
+from contextbias.cli.main import app
 from contextbias.errors import InputError
 from contextbias.people import Annotations, Rules, qualities
+from contextbias.pipeline import status
 from contextbias.pipeline.annotation import simulate_people
+from contextbias.store import Study
 
 
 def test_simulated_people_answer_everything_once(folder: Path) -> None:
@@ -24,6 +32,18 @@ def test_simulated_people_answer_everything_once(folder: Path) -> None:
         assert {row.annotator_kind for row in rows} == {"simulated"}
         seen = Counter((row.item, row.dimension) for row in rows if row.purpose == SAMPLE)
         assert set(seen.values()) <= {2, 3, 4}  # two people, some items twice
+
+
+def test_status_says_how_far_people_are(folder: Path) -> None:
+    tokens(folder, ["ann"])
+    made = sum(simulate_people(folder, 2).values())
+    with Study.open(folder) as study:
+        people = status(study)["people"]
+    with answering(folder) as asked:
+        wanted = made + asked.progress("ann").total
+    assert people == {"invited": 3, "simulated": 2, "answers": made, "wanted": wanted}
+    text = CliRunner().invoke(app, ["status", str(folder)]).stdout
+    assert f"people      3 invited, 2 of them simulated; {made:,} of {wanted:,} answers\n" in text
 
 
 def test_they_are_mostly_right_and_not_always(folder: Path) -> None:
@@ -73,3 +93,19 @@ def test_nobody_can_be_simulated_about_real_images(folder: Path) -> None:
         truth.unlink()
     with pytest.raises(InputError, match="no planted truth"):
         simulate_people(folder, 1)
+
+
+def test_lists_can_be_wrong_in_part() -> None:
+    words = [Choice(name, name, "1", is_reason=False) for name in ("red", "blue", "green", "none")]
+    asked = Question("dominant_colors", "", "", "", False, True, tuple(words), ())
+    found = Counter(frozenset(_wrong(asked, ["red", "blue"], random.Random(k))) for k in range(400))
+    assert set(found) == {
+        frozenset(each) for each in (["green"], ["red"], ["blue"], ["red", "blue", "green"])
+    }
+    assert min(found.values()) > 20  # of 400: 200, 50, 50 and 100
+    # Nothing of the kind stands beside nothing else, and a single answer is never two.
+    assert {tuple(_wrong(asked, ["none"], random.Random(k))) for k in range(100)} == {
+        ("red",), ("blue",), ("green",),
+    }  # fmt: skip
+    single = replace(asked, several=False)
+    assert {len(_wrong(single, ["red"], random.Random(k))) for k in range(50)} == {1}

@@ -62,6 +62,19 @@ def test_questions_that_are_not_counted_are_said(tmp_path: Path) -> None:
     assert "the schema has no such question: gender\n" in result.stderr
 
 
+def test_counts_above_the_images_are_said(tmp_path: Path) -> None:
+    folder = prompt_folder(tmp_path / "files", "Flux", "CF", "judge", "p")
+    rows = [("people", "pose", "standing", 77), ("people", "pose", "sitting", 10)]
+    put_counts(folder, [*rows, ("people", "gender", "female", 99)])
+    result = call("import", "reference", tmp_path / "files", tmp_path / "study")
+    assert result.returncode == 0, result.stderr
+    assert (
+        "1 count is above the number of images of the prompt, and cut to it; for example "
+        "77 of 10 images for pose 'standing', in Flux, CF, judge, p\n"
+    ) in result.stderr
+    assert "counts of 1 prompt new" in result.stderr
+
+
 def test_what_is_no_source(tmp_path: Path) -> None:
     assert_refused(call("import", "reference", tmp_path / "no", tmp_path / "s"), "no such folder")
     assert_refused(call("import", "reference", tmp_path, tmp_path / "s"), "frequencies.csv")

@@ -54,6 +54,19 @@ def test_an_image_is_found_by_its_path_its_end_or_its_id(root: Path, word: str) 
     assert shown(root, word)["image_id"] == "abc1"
 
 
+def test_an_image_is_found_by_its_file_from_here(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = root / "images/a/1.png"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    monkeypatch.chdir(root.parent)
+    assert shown(root, "s/images/a/1.png")["image_id"] == "abc1"
+    assert shown(root, str(file))["image_id"] == "abc1"
+    monkeypatch.chdir(file.parent)
+    assert shown(root, "1.png")["image_id"] == "abc1"  # and not that of images/b
+
+
 def test_answers_are_text_again_and_all_readers_are_there(root: Path) -> None:
     found = {each["reader"]: each for each in shown(root, "abc1")["readings"]}
     assert found["seer"]["raw"]["answers"] == ['{"mood": "ruhig – still"}', "second"]

@@ -11,8 +11,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.small_study import one_role
+from typer.testing import CliRunner
 
 from contextbias import pipeline
+from contextbias.cli.main import app
 from contextbias.errors import ConfigError, InputError
 from contextbias.measure.rows import Run, Settings
 from contextbias.measure.validity_known import known_estimates
@@ -187,6 +189,17 @@ def test_what_is_known_decides_the_estimates(root: Path) -> None:
         path.unlink()
     assert not known(root)["shown"].any()
     assert known(root)["read"].null_count() == 0
+
+
+def test_status_tells_of_a_validation_and_where_its_numbers_are(root: Path) -> None:
+    asked(root, Size(prompts=4, images=1))
+    text = CliRunner().invoke(app, ["status", str(root)]).stdout
+    said = "validation  4 prompts; images: 4 ok; 4 wanted; readings: 4 ok; 4 wanted\n"
+    assert said in text
+    assert "people" not in text
+    inside = CliRunner().invoke(app, ["status", str(root / FOLDER)]).stdout
+    assert inside.endswith(f"its numbers are in the study above: {root.resolve()}\n")
+    assert "not yet" not in inside
 
 
 # ---- what cannot be validated

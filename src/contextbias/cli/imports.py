@@ -46,14 +46,14 @@ def images(
     """Take existing images into a study. They stay where they are; broken ones are listed."""
     from contextbias.cli.run import finish
     from contextbias.pipeline import import_images
-    from contextbias.progress import for_terminal
+    from contextbias.progress import counted, for_terminal
     from contextbias.store import Study
 
     with Study.open(study, writing=True) as opened:
         new = import_images(
             opened, source, pattern=pattern, manifest=manifest, progress=for_terminal()
         )
-    typer.echo(f"{new:,} new images in {study}", err=True)
+    typer.echo(f"{counted(new, 'new image')} in {study}", err=True)
     finish(opened, report=False)
 
 
@@ -166,8 +166,10 @@ def _canonicalise(folder: Path) -> None:
 
 
 def _say(done: ImportedRows, study: Path, *, counted: bool, records: bool) -> None:
-    parts = [f"counts of {done.frequencies:,} prompts"] if counted else []
-    parts += [f"{done.readings:,} readings"] if records else []
+    from contextbias.progress import counted as number_of
+
+    parts = [f"counts of {number_of(done.frequencies, 'prompt')}"] if counted else []
+    parts += [number_of(done.readings, "reading")] if records else []
     typer.echo(f"{' and '.join(parts)} new in {study}", err=True)
     if done.invalid:
         what = "record is" if done.invalid == 1 else "records are"
@@ -177,6 +179,13 @@ def _say(done: ImportedRows, study: Path, *, counted: bool, records: bool) -> No
     if done.uncounted:
         typer.echo(
             f"Not counted, since the schema has no such question: {', '.join(done.uncounted)}",
+            err=True,
+        )
+    if done.above:
+        what = "count is" if done.above == 1 else "counts are"
+        typer.echo(
+            f"{done.above:,} {what} above the number of images of the prompt, and cut to it; for "
+            f"example {done.above_example}",
             err=True,
         )
     if not (done.frequencies or done.readings):

@@ -17,7 +17,9 @@ def reading(
     study: StudyFolder,
     image: Annotated[
         str,
-        typer.Argument(metavar="IMAGE", help="An image's file as the report names it, or its id."),
+        typer.Argument(
+            metavar="IMAGE", help="An image's file, from here or as the report names it, or its id."
+        ),
     ],
     reader: Annotated[str | None, typer.Option(help="Only this reader, by name.")] = None,
 ) -> None:
@@ -45,6 +47,7 @@ def _image(study: Study, word: str) -> ImageRow:
 
     images = study.images()
     exact = [image for image in images if word in (image.path, image.image_id)]
+    exact = exact or _with_file(study, images, word)
     near = [
         image
         for image in images
@@ -55,10 +58,27 @@ def _image(study: Study, word: str) -> ImageRow:
         return found[0]
     if not found:
         raise InputError(
-            f"{study.root} has no image {word!r}", "give its path as the report names it, or its id"
+            f"{study.root} has no image {word!r}", "give the path of its file, or its id"
         )
     names = ", ".join(sorted(str(image.path or image.image_id) for image in found)[:3])
     raise InputError(f"{word!r} names {len(found)} images ({names} …)", "give more of the path")
+
+
+def _with_file(study: Study, images: list[ImageRow], word: str) -> list[ImageRow]:
+    """The image whose file a path from the working folder leads to."""
+    from os.path import realpath
+    from pathlib import Path
+
+    file = Path(word)
+    if not file.is_file():
+        return []
+    return [
+        image
+        for image in images
+        if image.path is not None
+        and image.path.endswith(file.name)
+        and realpath(study.files.path(image.path)) == realpath(file)
+    ]
 
 
 def _check(

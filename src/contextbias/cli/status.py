@@ -29,12 +29,11 @@ def status(
 
 
 def _lines(state: dict[str, Any]) -> list[str]:
+    from contextbias.progress import counted as number_of
+
     lines = [f"{state['name']} ({state['folder']})", f"prompts     {state['prompts']:,}"]
     for name in ("images", "readings"):
-        counts = dict(state[name])
-        wanted = counts.pop("wanted")
-        there = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "none yet"
-        lines.append(f"{name:<12}{there}; {wanted:,} wanted")
+        lines.append(f"{name:<12}{_made(state[name])}")
         if name == "images" and state["duplicates"]:
             lines.append(
                 f"            {state['duplicates']:,} have the pixels of another one by the same "
@@ -44,20 +43,59 @@ def _lines(state: dict[str, Any]) -> list[str]:
         each = ", ".join(f"{count:,} by {revision}" for revision, count in counted.items())
         lines.append(f"            {name} is more than one model: {each}")
     if state["further_readings"]:
-        lines.append(f"            {state['further_readings']:,} further readings of a sample")
+        further = number_of(state["further_readings"], "further reading")
+        lines.append(f"            {further} of a sample")
     if state["requests_in_batches"]:
+        verb = "is" if state["requests_in_batches"] == 1 else "are"
         lines.append(
-            f"            {state['requests_in_batches']:,} requests are in batches; extract "
-            "--batch, with the settings they were sent with, collects them"
+            f"            {number_of(state['requests_in_batches'], 'request')} {verb} in batches; "
+            "extract --batch, with the settings of then, collects what was sent"
         )
     if state["counted_prompts"]:
-        lines.append(f"counts      of {state['counted_prompts']:,} prompts, without images")
+        lines.append(
+            f"counts      of {number_of(state['counted_prompts'], 'prompt')}, without images"
+        )
     for key, what in (("kept_but_not_used", "images"), ("readings_kept_but_not_used", "readings")):
         if state[key]:
+            rows = number_of(state[key], "more row")
+            verb = "is" if state[key] == 1 else "are"
             lines.append(
-                f"            {state[key]:,} more rows of {what} (earlier settings, attempts or "
-                "files) are kept, and not counted"
+                f"            {rows} of {what} (earlier settings, attempts or files) {verb} kept, "
+                "and not counted"
             )
+    return lines + _beside(state) + _derived(state)
+
+
+def _made(counts: dict[str, int]) -> str:
+    """``16 ok, 2 error; 18 wanted``."""
+    there = [f"{count:,} {status}" for status, count in counts.items() if status != "wanted"]
+    return f"{', '.join(there) or 'none yet'}; {counts['wanted']:,} wanted"
+
+
+def _beside(state: dict[str, Any]) -> list[str]:
+    """What people answered, and prompts whose truth is known: nothing where there is none."""
+    from contextbias.progress import counted as number_of
+
+    lines = []
+    if (people := state["people"]) is not None:
+        simulated = f", {people['simulated']:,} of them simulated" if people["simulated"] else ""
+        lines.append(
+            f"people      {people['invited']:,} invited{simulated}; {people['answers']:,} of "
+            f"{number_of(people['wanted'], 'answer')}"
+        )
+    if (inside := state["validation"]) is not None:
+        lines.append(
+            f"validation  {number_of(inside['prompts'], 'prompt')}; images: "
+            f"{_made(inside['images'])}; readings: {_made(inside['readings'])}"
+        )
+    return lines
+
+
+def _derived(state: dict[str, Any]) -> list[str]:
+    """What was worked out from the readings; of a validation, that is done by the study above."""
+    if state["numbers_in"] is not None:
+        return [f"its numbers are in the study above: {state['numbers_in']}"]
+    lines = []
     for name in ("attributes", "estimates", "report"):
         there = state[name] if name == "report" else state[name] and "there"
         older = ", of earlier rows or settings: run again" if name in state["stale"] else ""

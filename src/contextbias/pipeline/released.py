@@ -8,7 +8,7 @@ the next attempt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from contextbias.generate.folder import condition_of, place_of
 from contextbias.generate.importing import IMPORTED
 from contextbias.ids import content_hash, file_sha256
 from contextbias.pipeline.selection import RECORDS
+from contextbias.progress import counted
 from contextbias.schema import CODEBOOK_VERSION, DIMENSIONS
 from contextbias.store import Study
 from contextbias.tables import (
@@ -60,6 +61,10 @@ class ImportedRows:
     """The first of them: where, and why."""
     uncounted: tuple[str, ...] = ()
     """Questions of the counts that are not of this schema: kept, and not counted."""
+    above: int = 0
+    """Counts that are larger than the number of images of their prompt."""
+    above_example: str = ""
+    """The first of them: where, and what."""
 
 
 def read_reference(source: Path) -> ReleasedFiles:
@@ -107,11 +112,17 @@ def import_reference(study: Study, found: ReleasedFiles, *, reader: str) -> Impo
     study.append_prompts(_prompt(row.role, row.condition, row.variant) for row in rows)
     study.append_frequencies(new)
     asked = {dimension for each in found.frequencies for _, dimension, *_ in each.counts}
-    done = ImportedRows(frequencies=len(new), uncounted=tuple(sorted(asked - DIMENSIONS.keys())))
+    above = list(_above(found.frequencies))
+    done = ImportedRows(
+        frequencies=len(new),
+        uncounted=tuple(sorted(asked - DIMENSIONS.keys())),
+        above=len(above),
+        above_example=above[0] if above else "",
+    )
     if not found.records:
         return done
     read = import_records(study, found.records, reader=f"{reader}-{RECORDS}")
-    return replace(read, frequencies=done.frequencies, uncounted=done.uncounted)
+    return replace(done, readings=read.readings, invalid=read.invalid, example=read.example)
 
 
 def import_records(study: Study, records: Sequence[Described], *, reader: str) -> ImportedRows:
@@ -288,6 +299,18 @@ def _latest(
 
 
 # ---- checks
+
+
+def _above(files: Iterable[Frequencies]) -> Iterator[str]:
+    """Counts of more images than their prompt has, in words: one of them is wrong."""
+    for each in files:
+        place = each.place
+        for _, dimension, label, count in each.counts:
+            if each.images is not None and count > each.images and dimension in DIMENSIONS:
+                yield (
+                    f"{count:,} of {counted(each.images, 'image')} for {dimension} {label!r}, in "
+                    f"{place.generator}, {place.condition}, {place.role}, {place.prompt}"
+                )
 
 
 def _check_reader(name: str, taken: set[str]) -> None:

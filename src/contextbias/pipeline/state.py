@@ -8,10 +8,12 @@ from typing import Any
 
 from contextbias.generate.duplicates import duplicates
 from contextbias.generate.revisions import mixed
+from contextbias.people import Annotations
 from contextbias.pipeline.derived import other_preset, stale
 from contextbias.pipeline.selection import Wanted, has_file
 from contextbias.pipeline.sessions import in_batches
-from contextbias.store import Study
+from contextbias.pipeline.validation_prompts import FOLDER, PROMPTS_FILE, study_of
+from contextbias.store import STORE_FILE, Study
 from contextbias.tables import OK, ImageRow, ReadingRow
 
 
@@ -67,7 +69,12 @@ def _lost(wanted: Wanted, images: list[ImageRow], readings: list[ReadingRow]) ->
 
 
 def status(study: Study) -> dict[str, Any]:
-    """How far a study is: counts by stage, what is missing, and whether derived files are there."""
+    """How far a study is: counts by stage, what is missing, and whether derived files are there.
+
+    ``people`` and ``validation`` are None where nobody was invited, and nothing validated;
+    ``numbers_in`` is the folder of the study that a validation's numbers go into, None for others.
+    """
+    around = study_of(study.root)
     wanted = Wanted(study)
     images = wanted.images()
     readings = wanted.readings(images)
@@ -94,6 +101,9 @@ def status(study: Study) -> dict[str, Any]:
         "readings_kept_but_not_used": study.counts()["readings"] - len(readings) - len(further),
         "further_readings": len(further),
         "requests_in_batches": in_batches(study),
+        "people": _people(study),
+        "validation": _validation(study),
+        "numbers_in": None if around is None else str(around),
         "attributes": study.fingerprint("attributes") is not None,
         "estimates": study.fingerprint("estimates") is not None,
         "report": str(study.report_path) if study.report_path.is_file() else None,
@@ -101,6 +111,33 @@ def status(study: Study) -> dict[str, Any]:
         "preset": study.config.measure.preset,
         "measured_with": other_preset(study),
     }
+
+
+def _people(study: Study) -> dict[str, int] | None:
+    from contextbias.annotate.answering import Answering
+    from contextbias.annotate.invitation import SIMULATED
+
+    with Annotations.open(study.root) as book:
+        if book.plan() is None:
+            return None
+        answering = Answering(book)
+        each = [answering.progress(name) for name in answering.annotators]
+        simulated = sum(row.kind == SIMULATED for row in book.annotators())
+    return {
+        "invited": len(each),
+        "simulated": simulated,
+        "answers": sum(one.done for one in each),
+        "wanted": sum(one.total for one in each),
+    }
+
+
+def _validation(study: Study) -> dict[str, Any] | None:
+    folder = study.root / FOLDER
+    if not (folder / PROMPTS_FILE).is_file() or not (folder / STORE_FILE).is_file():
+        return None
+    with Study.open(folder) as inside:
+        found = status(inside)
+    return {name: found[name] for name in ("prompts", "images", "readings")}
 
 
 def _by_status(statuses: Any) -> dict[str, int]:

@@ -110,6 +110,13 @@ def put(folder: Path, prepared: Prepared) -> None:
             write_atomic(folder / name, data)
 
 
+def study_of(folder: Path) -> Path | None:
+    """The study that a folder is the validation of; None where it is none."""
+    around = folder.resolve().parent
+    is_one = folder.resolve().name == FOLDER and (folder / PROMPTS_FILE).is_file()
+    return around if is_one and (around / CONFIG_FILE).is_file() else None
+
+
 def known_prompts(folder: Path) -> list[Explicit]:
     """The prompts that a validation study has; none where there is none.
 
