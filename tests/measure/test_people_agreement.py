@@ -78,6 +78,60 @@ def test_all_questions_as_one_and_the_mean_of_questions() -> None:
     assert one(rows, "agreement_fleiss", "image")["point"] > mean["point"]
 
 
+def lists(item: str, *said: list[str] | str) -> list[Any]:
+    return [
+        answer(who, item, each, dimension="dominant_colors")
+        for who, each in zip("abc", said, strict=False)
+    ]
+
+
+def test_lists_of_people_are_compared_as_those_of_a_reader() -> None:
+    said = [["red", "blue"], ["red"]], [["red"], ["red"]], [["blue"], ["green"]], ["empty"] * 2
+    answers = [one for k, pair in enumerate(said) for one in lists(f"i{k}", *pair)]
+    rows = rows_of(answers)
+    keys = {"dimension": "dominant_colors"}
+    # Jaccard: 1/2, 1, 0, 1.
+    assert one(rows, "agreement_raw", "image", **keys)["point"] == pytest.approx(2.5 / 4)
+    assert one(rows, "agreement_raw", "image")["point"] == pytest.approx(2.5 / 4)
+    # Labels that one alone gave: 1, 0, 2, 0: A = 3/4. Shares of a: red, blue 1/2, empty 1/4; of b:
+    # red 1/2, green, empty 1/4. B = 1/2 (red) + 1/2 (blue) + 1/4 (green) + 3/8 (empty) = 13/8.
+    for method, name in (("image: a with b", "kappa"), ("image", "cohen_mean")):
+        kappa = one(rows, f"agreement_{name}", method, **keys)
+        assert kappa["point"] == pytest.approx(1 - (3 / 4) / (13 / 8))
+    # A list is one answer: two of four pairs are the same. Of eight answers red 3, nothing 2, and
+    # blue with red, blue and green 1 each: E = (9 + 4 + 3) / 64 = 1/4, (1/2 - 1/4) / (1 - 1/4).
+    assert one(rows, "agreement_fleiss", "image", **keys)["point"] == pytest.approx(1 / 3)
+
+    # What b says, said by a reader: the same numbers.
+    alone = [each for each in answers if each.annotator == "a"]
+    facts = [
+        fact(f"i{k}", "dominant_colors", label)
+        for k, (_, second) in enumerate(said)
+        for label in ([second] if isinstance(second, str) else second)
+    ]
+    beside = rows_of(alone, facts)
+    for name in ("raw", "kappa"):
+        method = "image" if name == "raw" else "image: a with b"
+        ours = one(rows, f"agreement_{name}", method, **keys)
+        theirs = one(beside, f"agreement_{name}", "people image", reader="r", **keys)
+        assert theirs["point"] == pytest.approx(ours["point"])
+
+
+def test_raw_agreement_of_lists_is_a_mean_over_pairs() -> None:
+    answers = lists("i1", ["red", "blue"], ["red"], ["green"])
+    answers += [answer(who, "i2", "calm") for who in "abc"] + lists("i3", ["red"])
+    rows = rows_of(answers)
+    raw = one(rows, "agreement_raw", "image", dimension="dominant_colors")
+    assert (raw["point"], raw["n"]) == (pytest.approx((1 / 2 + 0 + 0) / 3), 1)
+    assert one(rows, "agreement_raw", "image")["point"] == pytest.approx((1 / 6 + 1) / 2)
+
+
+def test_lists_that_come_twice_are_compared_as_sets() -> None:
+    first = lists("i1", ["red", "blue"])
+    again = answer("a", "i1", ["red"], dimension="dominant_colors", repeat=1)
+    assert one(rows_of([*first, again]), "agreement_raw", "image: a again")["point"] == 0.5
+
+
 def test_everybody_gives_one_label() -> None:
     rows = rows_of([*three("i1", "calm", "calm", "calm"), *three("i2", "calm", "calm", "calm")])
     assert one(rows, "agreement_raw", "image", dimension="mood")["point"] == 1

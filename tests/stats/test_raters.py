@@ -79,6 +79,17 @@ def test_raw_of_two_raters_is_the_share_of_equal_ratings() -> None:
     assert of_table(table).raw.point == pytest.approx(np.mean(table[:, 0] == table[:, 1]))
 
 
+def test_ratings_that_are_alike_in_part_change_raw_alone() -> None:
+    unit, category = [0, 0, 1, 1, 2], [0, 1, 2, 2, 0]
+    plain = rater_agreement(unit, category, bootstrap=0)
+    found = rater_agreement(unit, category, alike=[0.5, 1, 0], bootstrap=0)
+    assert (plain.raw.point, found.raw.point, found.raw.n) == (0.5, 0.75, 2)
+    for name in ("fleiss", "alpha", "ac1"):
+        assert getattr(found, name).point == getattr(plain, name).point
+    with pytest.raises(ValueError, match="alike"):
+        rater_agreement(unit, category, alike=[0.5, 1], bootstrap=0)
+
+
 def test_gwets_own_form() -> None:
     # Gwet 2008: e = 2 pi (1 - pi) of two categories, pi the mean share of the first.
     table = np.minimum(drawn(np.random.default_rng(6), 90, 2), 1)

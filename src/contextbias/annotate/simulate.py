@@ -5,7 +5,8 @@ checks and the same tables. Each answer is, independently:
 
 - with probability `unknown`: unknown;
 - else with probability `error` (of this annotator): another label of the vocabulary, or for an open
-  question another word that is offered;
+  question another word that is offered; of lists, half of the errors are one label too many, or one
+  too few where there are several, and the others put one other label in place of all;
 - else right: of a set, the label that most pictures show.
 
 The count of a set is the true one with a rounded normal error; the time is log-normal around six
@@ -22,6 +23,7 @@ from typing import Any
 from contextbias.annotate.answering import Answering, Given, Task
 from contextbias.annotate.gold import known_about, planted_answers
 from contextbias.annotate.invitation import SIMULATED, invite
+from contextbias.annotate.questions import Question
 from contextbias.annotation_tables import SET, AnswerRow
 from contextbias.errors import InputError
 from contextbias.files import StudyFiles
@@ -33,6 +35,12 @@ ERROR = (0.04, 0.12)
 
 UNKNOWN_RATE = 0.03
 """Probability of an unknown answer."""
+
+_PARTLY = 0.5
+"""Share of the errors about a list that leave the rest of it right."""
+
+_TOO_FEW = 0.5
+"""Share of these that leave a label out, where there are several."""
 
 _MEDIAN_SECONDS = 6.0
 
@@ -115,8 +123,7 @@ def _answer(
     if luck.random() < UNKNOWN_RATE or not labels:
         labels, reason = [], next((r for r in truth["labels"] if r in reasons), "unknown")
     elif luck.random() < error:
-        words = [c.value for c in asked.choices if not c.is_reason] or list(asked.suggestions)
-        labels = [luck.choice([w for w in words if w not in labels and w != EMPTY])]
+        labels = _wrong(asked, labels, luck)
     if not asked.several:
         labels = labels[:1] if len(labels) < 2 else [luck.choice(labels)]
     count = None
@@ -134,3 +141,16 @@ def _answer(
         based_on=0,
         key=f"simulated-{luck.getrandbits(64):016x}",
     )
+
+
+def _wrong(asked: Question, labels: Sequence[str], luck: random.Random) -> list[str]:
+    """An answer that is not `labels`, the right one."""
+    words = [c.value for c in asked.choices if not c.is_reason] or list(asked.suggestions)
+    other = luck.choice([word for word in words if word not in labels and word != EMPTY])
+    if not asked.several or luck.random() >= _PARTLY:
+        return [other]
+    there = [label for label in labels if label != EMPTY]
+    if len(there) > 1 and luck.random() < _TOO_FEW:
+        there.remove(luck.choice(there))
+        return there
+    return [*there, other]

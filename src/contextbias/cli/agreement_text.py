@@ -47,8 +47,11 @@ def as_table(found: PeopleAgreement) -> str:
 
 
 _LEGEND = (
-    "raw: share of pairs of answers that are the same; the others take off what chance would give.",
-    "Cohen: mean over pairs of people. n: questions about items that two people answered.",
+    "raw: share of pairs of answers that are the same; of lists, and of labels that tie, what both",
+    "name by all that either names. The others take off what chance would give. Cohen and kappa",
+    "count the labels of a list one by one, so that a partial match weighs more than in raw, and",
+    "they can be above it; for Fleiss, alpha and AC1 a whole list is one answer. Cohen: mean over",
+    "pairs of people; raw: over items. n: questions about items that two people answered.",
     "overall: all questions as one; then few answers are equal by chance. –: undefined, since all",
     "gave one and the same answer, or nobody can be compared. Intervals: --json, --out.",
 )
@@ -104,7 +107,7 @@ def _people(rows: _Rows, kind: str) -> Iterator[str]:
     if any(row["method"].endswith(" again") for row in rows):
         yield (
             "(Missing answers such as `unknown` are left out here; the rule about repeats, and "
-            "`progress`, count them.)"
+            "`progress`, count them, and of a list whether all of it is the same.)"
         )
 
 

@@ -3,11 +3,16 @@
 Only what is answered is compared; what is missing is counted in ``n_missing``. A unit is one
 question about one item. Intervals of several questions taken as one rest on items, since answers
 about one item are alike.
+
+Lists about single pictures can be the same in part. Raw agreement and Cohen's kappa of two people
+take them as sets of labels, as those of a reader with people do, so that the two can be compared.
+The coefficients of several people know one answer a person: there a list is one answer, the whole
+of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -117,8 +122,8 @@ def _between(
         group = [items.setdefault(item, len(items)) for item, _ in units]
         measured = rater_agreement(
             [units[_unit(row)] for row in answered], category, group=group,
-            categories=_offered(dimension, kind), bootstrap=bootstrap,
-            rng=np.random.default_rng([seed, 8]), level=1 - alpha,
+            alike=_alike(answered, units), categories=_offered(dimension, kind),
+            bootstrap=bootstrap, rng=np.random.default_rng([seed, 8]), level=1 - alpha,
         )  # fmt: skip
         for name, estimand in _OF_RATERS.items():
             found = getattr(measured, name)
@@ -143,6 +148,30 @@ def _unit(row: dict[str, Any]) -> tuple[str, str]:
 def _category(row: dict[str, Any]) -> str:
     """Dimension and answer; of a list, the whole of it."""
     return _SEPARATOR.join([row["dimension"], *sorted(given(row))])
+
+
+def _alike(
+    answered: Sequence[dict[str, Any]], units: Mapping[tuple[str, str], int]
+) -> list[float] | None:
+    """Mean Jaccard similarity of each unit's pairs of answers; None where nobody gave a list.
+
+    Args:
+        answered: Rows with an answer.
+        units: Number of each unit.
+
+    Returns:
+        By number of the unit; 0 for one with a single answer.
+    """
+    if all(len(given(row)) == 1 for row in answered):
+        return None
+    sets: list[list[set[str]]] = [[] for _ in units]
+    for row in answered:
+        sets[units[_unit(row)]].append(set(given(row)))
+    found = []
+    for mine in sets:
+        pairs = [len(a & b) / len(a | b) for a, b in combinations(mine, 2)]
+        found.append(sum(pairs) / len(pairs) if pairs else 0.0)
+    return found
 
 
 def _offered(dimension: str | None, kind: str) -> int | None:
@@ -189,7 +218,9 @@ def _by_annotator(part: pl.DataFrame) -> dict[str, _Units]:
     found: dict[str, _Units] = {}
     for row in part.iter_rows(named=True):
         if is_answered(row):
-            found.setdefault(row["annotator"], {})[_unit(row)] = {_category(row)}
+            found.setdefault(row["annotator"], {})[_unit(row)] = {
+                _SEPARATOR.join([row["dimension"], label]) for label in given(row)
+            }
     return found
 
 

@@ -75,7 +75,7 @@ class People:
     raw: Index
     """Raw agreement by generator, dimension and kind of item."""
     kappa: Index
-    """Kappa of all of them (Fleiss), or the mean of pairs."""
+    """Mean kappa of pairs (Cohen), or that of all of them (Fleiss)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ def trust(
     ours = kept.filter(pl.col("reader") == PEOPLE)
     raw, kappa = (index(agreement, f"agreement_{name}", _KEYS) for name in ("raw", "kappa"))
     among = index(ours, "agreement_raw", _KEYS)
-    beyond = index(ours, "agreement_cohen_mean", _KEYS) | index(ours, "agreement_fleiss", _KEYS)
+    # Of lists Cohen's kappa is the reader's measure, and Fleiss' takes a whole list for an answer.
+    beyond = index(ours, "agreement_fleiss", _KEYS) | index(ours, "agreement_cohen_mean", _KEYS)
     known = {
         (None, key[1], _KNOWN): number
         for key, number in index(mine, _KNOWN, ("generator", "dimension", "label")).items()

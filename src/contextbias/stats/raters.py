@@ -29,7 +29,8 @@ class RaterAgreement:
     """Four measures of the same ratings; see `rater_agreement`."""
 
     raw: Agreement
-    """Share of pairs of ratings of a unit that are the same, mean over units."""
+    """Share of pairs of ratings of a unit that are the same, or how alike they are, mean over
+    units."""
     fleiss: Agreement
     """Fleiss' kappa."""
     alpha: Agreement
@@ -46,6 +47,8 @@ class _Sums:
     """Units with two ratings or more, shape (groups,)."""
     same: FloatArray
     """Sum over units of the share of pairs that agree, shape (groups,)."""
+    alike: FloatArray
+    """Sum over units of how alike their pairs are, shape (groups,)."""
     apart: FloatArray
     """Sum over units of m (1 - that share), m the ratings of the unit, shape (groups,)."""
     shares: csr_array
@@ -59,6 +62,7 @@ def rater_agreement(
     category: ArrayLike,
     *,
     group: ArrayLike | None = None,
+    alike: ArrayLike | None = None,
     categories: int | None = None,
     bootstrap: int = 1000,
     rng: np.random.Generator | None = None,
@@ -68,10 +72,11 @@ def rater_agreement(
 
     With m(i) ratings of unit i, n(i, c) of them of category c, U units:
 
-        P(i)   = sum over c of n(i, c) (n(i, c) - 1) / (m(i) (m(i) - 1)),  raw = mean P(i)
+        P(i)   = sum over c of n(i, c) (n(i, c) - 1) / (m(i) (m(i) - 1)),  P = mean P(i)
+        raw    = P, or the mean of `alike`
         pi(c)  = mean over units of n(i, c) / m(i)
-        Fleiss = (raw - sum pi²) / (1 - sum pi²)
-        AC1    = (raw - e) / (1 - e),  e = sum pi (1 - pi) / (q - 1),  q categories
+        Fleiss = (P - sum pi²) / (1 - sum pi²)
+        AC1    = (P - e) / (1 - e),  e = sum pi (1 - pi) / (q - 1),  q categories
         alpha  = 1 - (N - 1) sum m(i) (1 - P(i)) / (N² - sum n(c)²)
         N      = sum m(i),  n(c) = sum n(i, c)
 
@@ -80,6 +85,9 @@ def rater_agreement(
         category: Number of its category, from 0, same shape.
         group: What each unit belongs to, shape (units,): all questions about one item. Groups are
             drawn with replacement for the intervals. Left out: each unit is its own.
+        alike: How alike the ratings of each unit are, 0 to 1, mean over its pairs, shape (units,):
+            for ratings that can be alike in part, such as lists, of which a category is the whole.
+            Only raw uses it. Left out: P(i). Units with fewer than two ratings count nowhere.
         categories: q: how many categories the raters could choose from; those that were chosen
             where that is more, or where it is left out.
         bootstrap: Replicates of the intervals (percentiles); 0 for none.
@@ -99,7 +107,7 @@ def rater_agreement(
     units, codes = _checked(unit, category)
     if bootstrap and rng is None:
         raise ValueError("a bootstrap needs rng")
-    sums = _sums(units, codes, group)
+    sums = _sums(units, codes, group, alike)
     q = max(sums.ratings.shape[1], categories or 0)
     total = int(sums.units.sum())
     points = _measures(sums, np.ones((1, len(sums.units))), q)[:, 0]
@@ -126,12 +134,18 @@ def _checked(unit: ArrayLike, category: ArrayLike) -> tuple[IntArray, IntArray]:
     return units, codes
 
 
-def _sums(unit: IntArray, category: IntArray, group: ArrayLike | None) -> _Sums:
+def _sums(
+    unit: IntArray, category: IntArray, group: ArrayLike | None, alike: ArrayLike | None
+) -> _Sums:
     number = int(unit.max(initial=-1)) + 1
     m = np.bincount(unit, minlength=number).astype(np.float64)
     of = np.arange(number) if group is None else np.asarray(group, dtype=np.int64)
-    if of.shape != (number,):
-        raise ValueError(f"group {of.shape} needs one entry a unit, of which there are {number}")
+    pairs_alike = None if alike is None else np.asarray(alike, dtype=np.float64)
+    for name, given in (("group", of), ("alike", pairs_alike)):
+        if given is not None and given.shape != (number,):
+            raise ValueError(
+                f"{name} {given.shape} needs one entry a unit, of which there are {number}"
+            )
     width = int(category.max(initial=0)) + 1
     pairs, n = np.unique(unit * width + category, return_counts=True)
     units, codes = pairs // width, pairs % width
@@ -152,8 +166,9 @@ def _sums(unit: IntArray, category: IntArray, group: ArrayLike | None) -> _Sums:
         return csr_array((values, (where[units], codes)), shape=shape)
 
     return _Sums(
-        by_group(np.ones(number)), by_group(same), by_group(m * (1 - same)), table(n / mine),
-        table(n),
+        by_group(np.ones(number)), by_group(same),
+        by_group(same if pairs_alike is None else pairs_alike), by_group(m * (1 - same)),
+        table(n / mine), table(n),
     )  # fmt: skip
 
 
@@ -163,17 +178,18 @@ def _measures(sums: _Sums, weights: FloatArray, q: int) -> FloatArray:
         return np.full((4, len(weights)), np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         units = weights @ sums.units
-        raw = weights @ sums.same / units
+        raw = weights @ sums.alike / units
+        same = weights @ sums.same / units
         pi = (weights @ sums.shares) / units[:, None]
         ratings = weights @ sums.ratings
         total = ratings.sum(axis=1)
         by_chance = (pi**2).sum(axis=1)
-        fleiss = _beyond(raw, np.where(_single(ratings), 1.0, by_chance))
+        fleiss = _beyond(same, np.where(_single(ratings), 1.0, by_chance))
         different = total**2 - (ratings**2).sum(axis=1)
         alpha = 1 - (total - 1) * (weights @ sums.apart) / np.where(
             _single(ratings), np.nan, different
         )
-        ac1 = _beyond(raw, (1 - by_chance) / (q - 1)) if q > 1 else np.full_like(raw, np.nan)
+        ac1 = _beyond(same, (1 - by_chance) / (q - 1)) if q > 1 else np.full_like(raw, np.nan)
     return np.stack([raw, fleiss, alpha, ac1])
 
 
