@@ -191,10 +191,10 @@ bootstrap = 0
 
 
 class Nobody:
-    """A reader that knows nothing; it remembers which files it was given."""
+    """A reader that knows nothing; it remembers what it was given: image id, path, content."""
 
     parallel = "none"
-    given: ClassVar[list[Path]] = []
+    given: ClassVar[list[tuple[str, Path, bytes]]] = []
 
     def __init__(self, options: dict[str, Any]) -> None: ...
 
@@ -208,7 +208,7 @@ class Nobody:
         from contextbias.extract.protocol import RawReading
         from contextbias.schema.records import empty_record
 
-        self.given.append(picture.path)
+        self.given.append((picture.image_id, picture.path, picture.path.read_bytes()))
         return RawReading(record=empty_record())
 
 
@@ -331,15 +331,16 @@ def test_nothing_of_the_prompt_is_in_what_a_reader_is_given(study: Any, masters:
     run(root, "bench", "generate", "extract")
     with Study.open(root) as opened:
         prompts = {prompt.prompt_id: prompt for prompt in opened.prompts()}
-        stored = {root / str(image.path): image for image in opened.images()}
+        asked = {image.image_id: prompts[image.prompt_id] for image in opened.images()}
     assert len(Nobody.given) == 18
-    for path in Nobody.given:
-        data, prompt = path.read_bytes(), prompts[stored[path].prompt_id]
+    for image_id, path, data in Nobody.given:
+        prompt = asked[image_id]
         assert path.suffix == f".{masters}"
         assert b"trainedAlgorithmicMedia" in data
-        assert stored[path].image_id.encode() in data
+        assert image_id.encode() in data
         said = [prompt.text, prompt.role, prompt.condition, prompt.prompt_id, prompt.location]
         assert not [word for word in said if word and word.encode() in data]
+        assert not {prompt.role, prompt.condition, prompt.prompt_id} & set(path.parts)
 
 
 def test_simulated_images_say_that_no_model_was_trained(tmp_path: Path) -> None:
