@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.annotate.made import answering, rewrite
+from tests.annotate.made import answering, rewrite, tokens
 from tests.annotate.test_command import call
 
 from contextbias.cli.agreement_text import as_table

@@ -28,8 +28,10 @@ def people_fingerprint(root: Path) -> str | None:
         plan = book.plan()
         if plan is None:
             return None
-        kinds = [[row.annotator, row.kind] for row in book.annotators()]
         state = [list(each) for each in book.state()]
+        # Who has not answered changes no number.
+        said = {name for name, *_ in state}
+        kinds = [[row.annotator, row.kind] for row in book.annotators() if row.annotator in said]
     return content_hash(["people", plan.plan, kinds, state]) if state else None
 
 
