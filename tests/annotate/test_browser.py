@@ -249,6 +249,12 @@ def test_a_reload_in_the_middle_and_another_device(browser: Any, small: Path) ->
         page = person.page
         person.press("2", "3", "Enter")
         page.locator("#feedback").wait_for()
+        known = page.locator("#feedback").inner_text()
+        page.reload()  # what is known has not been read yet
+        person.ready()
+        person.is_at(1)
+        expect(page.locator("#feedback")).to_have_text(known)
+        expect(page.locator("#save-text")).to_have_text("Next")
         person.press("Enter")
         person.is_at(2)
         page.reload()
@@ -267,6 +273,55 @@ def test_a_reload_in_the_middle_and_another_device(browser: Any, small: Path) ->
         expect(phone.page.locator("#typed-help")).to_have_text("What most of them show.")
         phone.close()
         person.close()
+
+
+def test_what_is_known_of_the_last_question_is_read_after_a_reload(
+    browser: Any, small: Path
+) -> None:
+    """The item is whole then, and the answer has only just been sent."""
+    with at_work(browser, small) as person:
+        page = person.page
+        held: list[Any] = []
+        person.to_question(4)
+        page.route("**/answers", lambda route: held.append(route))
+        with page.expect_request("**/answers"):
+            person.press("2", "3", "Enter")
+        page.unroute("**/answers")
+        page.reload()
+        person.ready()
+        person.is_at(4)
+        page.locator("#feedback").wait_for()
+        person.press("Enter")
+        page.wait_for_url("**/item/1")
+        person.ready()
+        # The item is open yet, at its first question, and not at what was practised.
+        person.open(0)
+        person.is_at(1)
+
+
+def test_enter_goes_on_from_pages_to_read(browser: Any, small: Path) -> None:
+    with at_work(browser, small) as person:
+        page = person.page
+        for path, name in (("/guidelines", "To the questions"), ("/", "Start")):
+            page.goto(person.url + path)
+            expect(page.locator("main a.main")).to_have_text(name)
+            expect(page.locator("main a.main")).to_be_focused()
+            assert page.evaluate("() => scrollY") == 0
+            person.press("Enter")
+            person.ready()
+
+
+def test_a_word_without_a_letter_is_no_answer(browser: Any, small: Path) -> None:
+    with at_work(browser, small, item=1) as person:
+        page = person.page
+        person.to_question(2)
+        page.keyboard.type("17")
+        person.press("Enter", "3", "Enter")
+        person.hears('"17" has no letter: say it in words')
+        page.get_by_role("button", name="Skip").click()
+        person.is_at(3)
+    with answering(small) as study:
+        assert study.book.audit_trail() == []
 
 
 def test_a_server_that_is_killed_in_the_middle(browser: Any, small: Path) -> None:

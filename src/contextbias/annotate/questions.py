@@ -19,6 +19,7 @@ UNKNOWN, NO_PERSON, NOT_APPLICABLE = "unknown", "no_person", "not_applicable"
 LONGEST = 80
 """Characters of a typed answer."""
 
+_MOST_LABELS = 20
 _KEYS = "123456789acdefghijklmopqrvwy"
 # Keys of the vocabulary, in order; the letters left out are commands of the page, or those below.
 _REASON_KEYS = {UNKNOWN: "u", NO_PERSON: "n", NOT_APPLICABLE: "x", EMPTY_LIST: "0"}
@@ -73,13 +74,19 @@ class Question:
             return None if reason in reasons and not labels else f"{reason!r} is no reason here"
         if not labels:
             return "there is no answer"
-        if len(labels) > 1 and (not self.several or EMPTY in labels or len(labels) > 20):
+        if len(labels) > 1 and not self.several:
             return "one answer is asked for"
+        if len(labels) > 1 and EMPTY in labels:
+            return f"{EMPTY!r} stands beside other answers"
+        if len(labels) > _MOST_LABELS:
+            return f"{len(labels)} answers; {_MOST_LABELS} at most"
         if self.is_open:
             wrong = [word for word in labels if not _is_phrase(word)]
             named = [word for word in labels if _plain(word) in self.reserved]
             if named:
                 return f"{named[0][:LONGEST]!r} is typed; choose it from the list instead"
+            if not wrong and (signs := next((w for w in labels if not _has_letter(w)), None)):
+                return f"{signs!r} has no letter: a word is asked for"
         else:
             known = {choice.value for choice in self.choices if not choice.is_reason}
             wrong = [word for word in labels if word not in known]
@@ -89,6 +96,11 @@ class Question:
 def _is_phrase(word: str) -> bool:
     """Whether what was typed can be an answer; a bar divides several labels in exported tables."""
     return len(word.strip()) > 0 and len(word) <= LONGEST and word.isprintable() and "|" not in word
+
+
+def _has_letter(word: str) -> bool:
+    """Whether it has a letter, of any alphabet."""
+    return any(sign.isalpha() for sign in word)
 
 
 def _plain(word: str) -> str:

@@ -40,6 +40,7 @@ _STATIC = {
     "waiting.js": "text/javascript",
     "home.js": "text/javascript",
     "left.js": "text/javascript",
+    "onward.js": "text/javascript",
     "page.css": "text/css",
     "icon.svg": "image/svg+xml",
 }

@@ -65,8 +65,15 @@
 
   function complain(text) { at("message").textContent = text; }
 
+  // The address says whose feedback is on the screen, so that it is still there after a reload.
+  function remember(dimension) {
+    const hash = dimension === null ? "" : `#${dimension}`;
+    if (location.hash !== hash) history.replaceState(null, "", location.pathname + hash);
+  }
+
   function show(next, focus = true) {
     index = next;
+    remember(null);
     leaving = null;
     const asked = question();
     const before = answers[asked.dimension];
@@ -205,6 +212,8 @@
   function fault() {
     const named = question().is_open ? chosen.find((word) => question().reserved.includes(plain(word))) : undefined;
     if (named !== undefined) return `"${named}" is in the list below: choose it there.`;
+    const signs = question().is_open ? chosen.find((word) => !/\p{L}/u.test(word)) : undefined;
+    if (signs !== undefined) return `"${signs}" has no letter: say it in words${question().several ? ", or take it away" : ""}.`;
     if (reason === null && chosen.length === 0) return "Choose an answer first, or skip.";
     if (isSet && reason === null && count === null) return `In how many of the ${data.pictures} pictures?`;
     return null;
@@ -311,7 +320,12 @@
     const asked = question();
     const isChanged = dirty || !answered(asked.dimension);
     const stored = isChanged ? store() : Promise.resolve(true);
-    if (!data.training || !isChanged) return forward();
+    return data.training && isChanged ? practise(asked, stored) : forward();
+  }
+
+  // What is known about a question of practice, as soon as its answer is stored.
+  async function practise(asked, stored) {
+    remember(asked.dimension);
     isSaving = true;
     at("save").setAttribute("aria-disabled", "true");
     await stored;
@@ -487,8 +501,12 @@
     } catch { /* not kept */ }
   });
   const first = questions.findIndex((asked) => !answered(asked.dimension));
-  show(location.hash === "#last" ? questions.length - 1 : Math.max(first, 0));
-  if (waiting.all().length > 0) waiting.flush();
+  const practised = data.training
+    ? questions.findIndex((asked) => location.hash === `#${asked.dimension}` && answered(asked.dimension)) : -1;
+  if (practised >= 0) show(practised);
+  else show(location.hash === "#last" ? questions.length - 1 : Math.max(first, 0));
+  const sent = waiting.all().length > 0 ? waiting.flush() : Promise.resolve(true);
+  if (practised >= 0) practise(question(), sent);
   try {
     complain(sessionStorage.getItem(NOTE) ?? "");
     sessionStorage.removeItem(NOTE);
