@@ -1,9 +1,10 @@
 """The rows of an annotation study: what people were asked, and every version of every answer.
 
 Tables of ``study.sqlite`` with one writer, annotate (people/annotations.py). Append-only: a changed
-answer is a new row with the next ``version``, and the highest one counts. The one exception is an
-annotator who asks to be removed: then all rows about this annotator are deleted, and an event keeps
-only how many they were.
+answer is a new row with the next ``version``, and the highest one counts. There are two exceptions,
+of which an event is kept. An annotator asks to be removed: then all rows about this annotator are
+deleted, and the event says only how many they were. A declaration is withdrawn that nobody has
+answered: then it is deleted with its items, annotators and assignments.
 
 A picture shows depicted figures, not people with an identity: labels are about how a picture looks.
 """
@@ -157,9 +158,11 @@ class AnnotationEventRow:
     event: int
     """Key. 1, 2, 3 …"""
     what: str
-    """``invited``, ``consented``, ``new_link``, ``revoked``, ``removed``, ``imported``."""
+    """``invited``, ``consented``, ``new_link``, ``revoked``, ``removed``, ``imported``,
+    ``withdrawn``: a declaration that nobody had answered."""
     annotator: str | None
-    """Whom it concerns; null for ``removed``, since nothing of a removed annotator is kept."""
+    """Whom it concerns; null for ``removed``, since nothing of a removed annotator is kept, and for
+    ``withdrawn``."""
     rows: int
     """Answers that were deleted or imported; 0 otherwise."""
     created_at: str

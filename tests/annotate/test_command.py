@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.annotate.made import answering, item_data, rewrite, served, tokens
+from tests.annotate.made import answering, given, item_data, rewrite, served, tokens
 
 from contextbias.cli.main import main
 from contextbias.people import Annotations
@@ -70,15 +70,7 @@ def test_a_whole_study_of_simulated_people(
     _, out, _ = call(capsys, "export", folder)
     rows = list(csv.DictReader(io.StringIO(out)))
     assert {row["kind"] for row in rows} == {"set", "image"}
-    file = folder / "tasks.json"
-    call(
-        capsys, "export", folder, "--to", "label-studio", "--out", file, "--pictures", folder / "p"
-    )
-    assert len(json.loads(file.read_text())) == 12
-    assert list((folder / "p").glob("*.webp"))
-    _, out, _ = call(capsys, "export", folder, "--to", "label-studio", "--interface", "set")
-    assert out.startswith("<View>")
-    code, _, err = call(capsys, "import", folder, file)
+    code, _, err = call(capsys, "import", folder, exported_tasks(folder, capsys))
     assert code == 2
     assert "own pages" in err
     code, _, err = call(capsys, "remove", folder, "simulated-1", "--yes")
@@ -87,6 +79,149 @@ def test_a_whole_study_of_simulated_people(
     code, _, err = call(capsys, "remove", folder, "simulated-1", "--yes")
     assert code == 2
     assert "no annotator" in err
+
+
+def exported_tasks(folder: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Export 12 items in each way for Label Studio; returns the file of the sets."""
+    label_studio = ("export", folder, "--to", "label-studio")
+    file = folder / "tasks.json"
+    _, out, err = call(capsys, *label_studio, "--out", file, "--pictures", folder / "p")
+    assert out == ""
+    assert f"pictures in {folder / 'p'}\n" in err
+    assert not file.exists()
+    written = {kind: folder / f"tasks-{kind}.json" for kind in ("set", "image")}
+    said = err
+    for kind, path in written.items():
+        tasks = json.loads(path.read_text())
+        assert {task["data"]["kind"] for task in tasks} == {kind}
+        assert f"{len(tasks)} tasks for --interface {kind} in {path}\n" in said
+        names = {Path(name) for task in tasks for name in task["data"]["images"]}
+        assert all((folder / "p" / name).exists() for name in names)
+        _, out, err = call(capsys, *label_studio, "--kind", kind)
+        assert json.loads(out) == tasks
+        assert err == ""
+        _, out, err = call(capsys, *label_studio, "--interface", kind)
+        assert out.startswith("<View>")
+        assert f"Its tasks: contextbias annotate export {folder} --to label-studio --kind" in err
+    _, out, err = call(capsys, *label_studio)
+    assert len(json.loads(out)) == 12
+    assert "takes one: --kind set or --kind image" in err
+    call(capsys, *label_studio, "--out", file, "--kind", "image", "--pictures", folder / "few")
+    assert json.loads(file.read_text()) == json.loads(written["image"].read_text())
+    assert len(list((folder / "few").glob("*.webp"))) < len(list((folder / "p").glob("*.webp")))
+    return written["set"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--kind", "set"], "--kind without Label Studio. Add --to label-studio"),
+        (["--interface", "set"], "--interface without"),
+        (["--to", "label-studio", "--versions"], "Versions are in the csv alone"),
+        (["--to", "label-studio", "--kind", "image"], "--kind image: there is none. It has set"),
+    ],
+)
+def test_what_is_not_exported(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    rewrite(folder, "images = 5", "images = 0")
+    rewrite(folder, "gold_items = 1", "gold_items = 0")
+    rewrite(folder, 'gold = "planted"', "")
+    tokens(folder, 1)
+    code, _, err = call(capsys, "export", folder, *options)
+    assert code == 2
+    assert says in " ".join(err.split())
+
+
+def test_answers_in_a_file_are_counted_on_stderr(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokens(folder, 1)
+    _, out, err = call(capsys, "export", folder, "--out", folder / "answers.csv")
+    assert (out, err) == ("", f"0 answers in {folder / 'answers.csv'}\n")
+
+
+def test_a_run_without_writing_says_what_an_invitation_then_does(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Annotations.open(folder) as book:
+        assert book.plan() is None
+    code, out, err = call(capsys, "invite", folder, "--annotators", "2", "--dry-run")
+    assert code == 0
+    assert "Nothing was written" in err
+    # 3 sets of 4 from 38 images, and 5 single pictures; 4 questions about each
+    sample, each = out.splitlines()
+    assert sample == ("Sample: 3 sets and 5 single pictures; 4 questions and 2 annotators for each")
+    with Annotations.open(folder) as book:
+        assert book.plan() is None
+        assert not book.annotators()
+    _, out, err = call(capsys, "invite", folder, "--annotators", "2")
+    assert [sample, each] == err.splitlines()[:2]
+    with answering(folder) as study:
+        questions = {study.progress(name).total for name in ("a1", "a2")}
+    assert f"{max(questions)} questions, about {-(-max(questions) * 8 // 60)} minutes" in each
+    # Who comes later is told of what would be theirs.
+    _, out, _ = call(capsys, "invite", folder, "--names", "late", "--dry-run")
+    assert out.splitlines() == [sample, "Nothing is left for those invited"]
+    code, _, err = call(capsys, "invite", folder, "--names", "a1", "--dry-run")
+    assert code == 2
+    assert "an annotator 'a1' already" in err
+
+
+def test_much_for_one_person_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rewrite(folder, "[annotate]", "[annotate]\nseconds_per_answer = 200")
+    _, out, err = call(capsys, "invite", folder, "--annotators", "2", "--dry-run")
+    assert "hours\nThat is much for one person (at 200 s an answer" in out
+    assert "annotators_per_item" in out
+    _, _, err = call(capsys, "invite", folder, "--annotators", "4")
+    assert "That is much" not in err  # half as much each
+
+
+def test_a_name_that_cannot_be_one_declares_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = call(capsys, "invite", folder, "--names", "ann smith")
+    assert code == 2
+    assert "no pseudonym" in err
+    with Annotations.open(folder) as book:
+        assert book.plan() is None
+
+
+def test_a_declaration_is_made_anew_until_somebody_answers(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tokens(folder, ["ann", "ben"])
+    rewrite(folder, "set_size = 4", "set_size = 3")
+    _, _, err = call(capsys, "invite", folder, "--names", "cleo")
+    assert "changed since it was declared (set_size)" in err
+    assert "--anew" in err
+    # What cannot be drawn withdraws nothing.
+    rewrite(folder, "set_size = 3", "set_size = 20")
+    code, _, err = call(capsys, "invite", folder, "--names", "ann", "--anew")
+    assert code == 2
+    with answering(folder) as study:
+        assert study.section.set_size == 4
+        assert study.sign_in(old["ann"]) is not None
+    rewrite(folder, "set_size = 20", "set_size = 3")
+    _, out, _ = call(capsys, "invite", folder, "--names", "ann", "--anew", "--dry-run")
+    assert "Sample: 3 sets" in out
+    code, out, err = call(capsys, "invite", folder, "--names", "ann", "--anew")
+    assert code == 0
+    assert "changed" not in err
+    link = next(csv.DictReader(io.StringIO(out)))["link"]
+    with answering(folder) as study:
+        assert study.section.set_size == 3
+        assert {len(item.image_ids) for item in study.items.values()} == {1, 3}
+        assert list(study.annotators) == ["ann"]
+        assert study.sign_in(old["ann"]) is None
+        assert study.sign_in(link.rpartition("/")[2]) is not None
+        assert [event.what for event in study.book.events()] == ["withdrawn", "invited"]
+        study.agree("ann")
+        study.submit("ann", given(0, "items"))
+    for more in ([], ["--dry-run"]):
+        code, _, err = call(capsys, "invite", folder, "--names", "ben", "--anew", *more)
+        assert code == 2
+        assert "ann answered already" in err
 
 
 def test_who_gets_nothing_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,14 +271,20 @@ def test_progress_names_images_that_came_later(
 
 def test_links_by_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = tokens(folder, 1)["a1"]
-    _, out, _ = call(capsys, "link", folder, "a1")
+    _, out, err = call(capsys, "link", folder, "a1")
+    assert "earlier link of a1 works no more" in err
+    assert out.startswith("http://127.0.0.1:8765/a/")
+    _, out, _ = call(capsys, "link", folder, "a1", "--public-url", "https://x.org/")
+    address, _, token = out.strip().rpartition("/")
+    assert address == "https://x.org/a"
     with answering(folder) as study:
         assert study.sign_in(old) is None
-        assert study.sign_in(out.strip()) is not None
-    call(capsys, "revoke", folder, "a1")
+        assert study.sign_in(token) is not None
+    _, out, err = call(capsys, "revoke", folder, "a1")
+    assert (out, err) == ("", "The link of a1 works no more; the answers stay.\n")
     assert "link revoked" in call(capsys, "progress", folder)[1]
     with answering(folder) as study:
-        assert study.sign_in(out.strip()) is None
+        assert study.sign_in(token) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from xml.sax.saxutils import quoteattr
 from contextbias.annotate.pictures import SIZES, FindPicture, encoded
 from contextbias.annotate.questions import Question, question
 from contextbias.annotation_tables import (
+    IMAGE,
     SET,
+    AnnotationItemRow,
     AnswerRow,
     LabelRow,
 )
@@ -57,14 +59,17 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value
 
 
-def to_label_studio(book: Annotations, prefix: str = "") -> list[dict[str, Any]]:
-    """Every item as a task with all its annotations, ready for Label Studio's import.
+def to_label_studio(
+    book: Annotations, prefix: str = "", kinds: Collection[str] = (SET, IMAGE)
+) -> list[dict[str, Any]]:
+    """Items as tasks with all their annotations, ready for Label Studio's import.
 
     Pictures are called by their id, since the names of a study's files say role and condition.
 
     Args:
         book: The annotation tables.
         prefix: What stands before each name, so that Label Studio finds the pictures.
+        kinds: Kinds of items. One project takes one kind, whose interface it has.
     """
     answers: dict[str, dict[tuple[str, int], list[AnswerRow]]] = defaultdict(
         lambda: defaultdict(list)
@@ -72,7 +77,7 @@ def to_label_studio(book: Annotations, prefix: str = "") -> list[dict[str, Any]]
     for row in book.answers():
         answers[row.item][row.annotator, row.repeat].append(row)
     tasks = []
-    for item in book.items():
+    for item in _of_kinds(book, kinds):
         data = {
             "item": item.item,
             "kind": item.kind,
@@ -92,13 +97,24 @@ def picture_name(image: str) -> str:
     return f"{image}.webp"
 
 
-def write_pictures(book: Annotations, find: FindPicture, folder: Path) -> int:
-    """Write every picture of an item, pixels alone, under its id; returns how many.
+def kinds_of(book: Annotations) -> list[str]:
+    """Kinds of items that the study has: ``set`` first."""
+    return sorted({item.kind for item in book.items()}, reverse=True)
+
+
+def _of_kinds(book: Annotations, kinds: Collection[str]) -> list[AnnotationItemRow]:
+    return [item for item in book.items() if item.kind in kinds]
+
+
+def write_pictures(
+    book: Annotations, find: FindPicture, folder: Path, kinds: Collection[str] = (SET, IMAGE)
+) -> int:
+    """Write every picture of items of some kinds, pixels alone, under its id; returns how many.
 
     Raises:
         InputError: A picture cannot be read, or the folder not be written.
     """
-    shown = sorted({image for item in book.items() for image in item.image_ids})
+    shown = sorted({image for item in _of_kinds(book, kinds) for image in item.image_ids})
     for image in shown:
         path = find(image)
         data = None if path is None else encoded(path, SIZES["large"])

@@ -25,7 +25,12 @@ from contextbias.annotate.gold import (
 )
 from contextbias.annotate.questions import asked
 from contextbias.annotate.sampling import cells_of, draw
-from contextbias.annotation_tables import AnnotationPlanRow, AnnotatorRow
+from contextbias.annotation_tables import (
+    AnnotationItemRow,
+    AnnotationPlanRow,
+    AnnotatorRow,
+    AssignmentRow,
+)
 from contextbias.config import AnnotateSection, StudyConfig
 from contextbias.errors import InputError
 from contextbias.files import StudyFiles, unreadable
@@ -68,12 +73,23 @@ def declare(
     plan = book.plan()
     if plan is not None:
         return plan
+    plan, items = draft(book.root, config, images, files)
+    book.append_items(items)
+    # Last, so that a kill before this leaves no plan, and everything is drawn again.
+    book.append_plan(plan)
+    return plan
+
+
+def draft(
+    root: Path, config: StudyConfig, images: Sequence[ImageRow], files: StudyFiles
+) -> tuple[AnnotationPlanRow, list[AnnotationItemRow]]:
+    """The plan that would be made now, and its items; arguments and errors as in `declare`."""
     section, seed = config.annotate, config.study.seed
     if section.sets == 0 and section.images == 0:
         raise InputError("annotate.sets and annotate.images are both 0", "ask for one of them")
     if not images:
         raise InputError("there are no images to show", "run the study until `generate` first")
-    plan = _plan(book.root, config, images)
+    plan = _plan(root, config, images)
     cells = cells_of(images)
     sample = draw(cells, section, seed, plan.plan)
     if not sample:
@@ -86,10 +102,32 @@ def declare(
             "annotate.gold: too few pictures with known answers for one item",
             "a set needs annotate.set_size of one generator, role and condition",
         )
-    book.append_items([*sample, *gold])
-    # Last, so that a kill before this leaves no plan, and everything is drawn again.
-    book.append_plan(plan)
-    return plan
+    return plan, [*sample, *gold]
+
+
+def withdraw(book: Annotations) -> None:
+    """Take the declaration back, with its items, annotators and links.
+
+    Raises:
+        InputError: Somebody has answered.
+    """
+    refuse_answered(book)
+    book.withdraw()
+
+
+def refuse_answered(book: Annotations) -> None:
+    """Refuse to declare anew what somebody has answered.
+
+    Raises:
+        InputError: Somebody has.
+    """
+    names = [name for name, *_ in book.state()]
+    if names:
+        raise InputError(
+            f"{', '.join(names)} answered already, about what was declared before",
+            "make a study of its own for another declaration, or first delete those answers: "
+            "`contextbias annotate remove`",
+        )
 
 
 def section_of(plan: AnnotationPlanRow) -> AnnotateSection:
@@ -114,21 +152,37 @@ def invite(book: Annotations, names: Sequence[str] | int, *, kind: str = PERSON)
     Raises:
         InputError: A name is taken or cannot be one, or there are too many.
     """
-    known = {row.annotator for row in book.annotators()}
-    chosen = _new_names(book, names, known) if isinstance(names, int) else list(names)
-    if not 0 < len(chosen) <= MOST_AT_ONCE:
-        raise InputError(f"{len(chosen)} annotators", f"invite 1 to {MOST_AT_ONCE} at once")
-    for name in chosen:
-        _check_name(name, known)
-        known.add(name)
     invited = []
-    for name in chosen:
+    for name in new_names(book, names):
         token = secrets.token_urlsafe(24)
         book.append_annotator(_annotator(name, kind, token if kind == PERSON else None))
         book.append_event("invited", name)
         invited.append(Invited(name, token))
     assign_rest(book)
     return invited
+
+
+def new_names(book: Annotations, names: Sequence[str] | int, *, anew: bool = False) -> list[str]:
+    """Pseudonyms for new annotators: as given, or so many that are free.
+
+    Args:
+        book: Where names are taken already.
+        names: Pseudonyms, or how many.
+        anew: As if nobody had been invited.
+
+    Raises:
+        InputError: A name is taken or cannot be one, or there are too many.
+    """
+    known = set() if anew else {row.annotator for row in book.annotators()}
+    # A removed annotator's name is not given again: exports from before may still carry it.
+    removed = sum(event.what == "removed" for event in book.events())
+    chosen = _free_names(names, known, removed) if isinstance(names, int) else list(names)
+    if not 0 < len(chosen) <= MOST_AT_ONCE:
+        raise InputError(f"{len(chosen)} annotators", f"invite 1 to {MOST_AT_ONCE} at once")
+    for name in chosen:
+        _check_name(name, known)
+        known.add(name)
+    return chosen
 
 
 def nothing_for(book: Annotations, names: Sequence[str]) -> str:
@@ -152,21 +206,32 @@ def assign_rest(book: Annotations) -> int:
     plan = book.plan()
     if plan is None:
         return 0
+    return book.append_assignments(lacking(book, plan, book.items()))
+
+
+def lacking(
+    book: Annotations,
+    plan: AnnotationPlanRow,
+    items: Sequence[AnnotationItemRow],
+    joining: Sequence[str] = (),
+) -> list[AssignmentRow]:
+    """Assignments that would give what lacks people to those who can still answer.
+
+    Args:
+        book: Who is there, and what was assigned.
+        plan: The plan in force, or one that could be.
+        items: Its items.
+        joining: Who would be there, too.
+    """
     able = [
         row.annotator
         for row in book.annotators()
         if row.token_sha256 is not None or row.kind == SIMULATED
     ]
+    able += joining
     there = book.assignments()
-    new = assign(
-        book.items(),
-        there,
-        able,
-        section_of(plan),
-        int(plan.settings["seed"]),
-        done=_finished(book, plan, {row.annotator for row in there} - set(able)),
-    )
-    return book.append_assignments(new)
+    done = _finished(book, plan, {row.annotator for row in there} - set(able))
+    return assign(items, there, able, section_of(plan), int(plan.settings["seed"]), done)
 
 
 def _finished(book: Annotations, plan: AnnotationPlanRow, gone: set[str]) -> set[tuple[str, str]]:
@@ -265,9 +330,8 @@ def _known_answers(
     return known
 
 
-def _new_names(book: Annotations, number: int, known: set[str]) -> list[str]:
-    # A removed annotator's name is not given again: exports from before may still carry it.
-    start = 1 + len(known) + sum(event.what == "removed" for event in book.events())
+def _free_names(number: int, known: set[str], removed: int) -> list[str]:
+    start = 1 + len(known) + removed
     free = (f"a{i}" for i in range(start, start + len(known) + MOST_AT_ONCE + 1))
     return [
         name for name, _ in zip((n for n in free if n not in known), range(number), strict=False)

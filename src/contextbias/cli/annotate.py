@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextbias.cli.annotate_export import Form, ItemKind
 from contextbias.cli.run import StudyFolder
 
 if TYPE_CHECKING:
     from contextbias.annotate.answering import Answering
+    from contextbias.annotate.invitation import Invited
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,11 +26,13 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(metavar="ANNOTATOR", help="The pseudonym, such as a1.")]
 
 
-class Form(StrEnum):
-    """Forms of exported answers."""
-
-    CSV = "csv"
-    LABEL_STUDIO = "label-studio"
+PublicUrl = Annotated[
+    str,
+    typer.Option(
+        "--public-url", "--url", metavar="URL", help="Address at which `serve` is reached."
+    ),
+]
+OWN_ADDRESS = "http://127.0.0.1:8765"
 
 
 @app.callback()
@@ -47,12 +50,19 @@ def invite_annotators(
         str | None,
         typer.Option(help="Their pseudonyms instead, separated by commas.", show_default=False),
     ] = None,
-    base: Annotated[
-        str,
+    base: PublicUrl = OWN_ADDRESS,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what would be drawn and for whom; write nothing."),
+    ] = False,
+    anew: Annotated[
+        bool,
         typer.Option(
-            "--public-url", "--url", metavar="URL", help="Address at which `serve` is reached."
+            "--anew",
+            help="Withdraw what was declared and who was invited, while nobody has answered, and "
+            "begin again.",
         ),
-    ] = "http://127.0.0.1:8765",
+    ] = False,
 ) -> None:
     """Invite annotators and print a personal link for each, as CSV.
 
@@ -62,20 +72,29 @@ def invite_annotators(
     """
     import csv
 
-    from contextbias.pipeline.annotation import invite_people
+    from contextbias.cli.annotate_text import each_line, sample_line, warning
+    from contextbias.pipeline.annotation import foresee_invitation, invite_people, load_of_people
 
     wanted = annotators if names is None else [n.strip() for n in names.split(",") if n.strip()]
-    invited, changed = invite_people(study, wanted)
+    if dry_run:
+        load = foresee_invitation(study, wanted, anew=anew)
+        print("\n".join([sample_line(load), each_line(load), *warning(load)]))
+        typer.echo("Nothing was written.", err=True)
+        return
+    invited, changed = invite_people(study, wanted, anew=anew)
     write = csv.writer(sys.stdout, lineterminator="\n").writerow
     write(("annotator", "link"))
     for one in invited:
-        write((one.annotator, f"{base.rstrip('/')}/a/{one.token}"))
+        write((one.annotator, _link(base, one)))
+    given = load_of_people(study, [one.annotator for one in invited])
+    for line in (sample_line(given), each_line(given), *warning(given)):
+        typer.echo(line, err=True)
     _say_who_has_nothing(study, kind="person", names=[one.annotator for one in invited])
     typer.echo(f"Each link is for one person. Then: contextbias annotate serve {study}", err=True)
     if changed:
         typer.echo(
             f"[annotate] has changed since it was declared ({', '.join(changed)}); what was "
-            "declared stays in force",
+            "declared stays in force (while nobody has answered, --anew declares it again)",
             err=True,
         )
 
@@ -155,6 +174,7 @@ def progress(
     from dataclasses import asdict
 
     from contextbias.annotate.administration import overview
+    from contextbias.cli.annotate_text import progress_lines
     from contextbias.pipeline.people import images_after_sample
 
     with _answering(study, writing=False) as answering:
@@ -171,32 +191,17 @@ def progress(
         }
         print(json.dumps(values, indent=2))
         return
-    by = ", ".join(f"{items} by {number or 'nobody'}" for number, items in view.complete.items())
-    print(f"{view.items} items for {view.per_item} annotators each; answered whole: {by}")
-    if later:
-        images = "1 image" if later == 1 else f"{later:,} images"
-        print(f"{images} came after the sample was drawn, about which nobody is asked")
-    wide = max((len(line.row.annotator) for line in view.lines), default=0)
-    for line in view.lines:
-        done, quality = line.progress, line.quality
-        seconds = quality.median_seconds
-        time = "" if seconds is None else f", median {seconds:.1f} s"
-        gold = "" if quality.gold_right is None else f", {quality.gold_right:.0%} of gold right"
-        breaks = f"; does not count: {'; '.join(quality.breaks)}" if quality.breaks else ""
-        revoked = line.row.kind == "person" and line.row.token_sha256 is None
-        link = "; link revoked" if revoked else ""
-        answered = f"{done.done:,} of {done.total:,}"
-        print(f"{quality.annotator:<{wide}}  {answered}{time}{gold}{link}{breaks}")
+    print("\n".join(progress_lines(view, later)))
 
 
 @app.command("link")
-def give_new_link(study: StudyFolder, annotator: Name) -> None:
+def give_new_link(study: StudyFolder, annotator: Name, base: PublicUrl = OWN_ADDRESS) -> None:
     """Give an annotator a new link, which is printed; the old one stops working."""
     from contextbias.annotate.invitation import new_link
 
     with _answering(study) as answering:
-        print(new_link(answering.book, annotator).token)
-    typer.echo("The link is the server's address, /a/ and this word.", err=True)
+        print(_link(base, new_link(answering.book, annotator)))
+    typer.echo(f"The earlier link of {annotator} works no more.", err=True)
 
 
 @app.command("revoke")
@@ -206,6 +211,7 @@ def revoke_link(study: StudyFolder, annotator: Name) -> None:
 
     with _answering(study) as answering:
         revoke(answering.book, annotator)
+    typer.echo(f"The link of {annotator} works no more; the answers stay.", err=True)
 
 
 @app.command()
@@ -250,11 +256,17 @@ def export_answers(
     versions: Annotated[
         bool, typer.Option("--versions", help="csv: every version of every answer.")
     ] = False,
-    interface: Annotated[
-        str | None,
+    kind: Annotated[
+        ItemKind | None,
         typer.Option(
-            metavar="KIND",
-            help="label-studio: print the labelling interface for `set` or `image` instead.",
+            help="label-studio: tasks of this kind alone; left out, a file for each.",
+            show_default=False,
+        ),
+    ] = None,
+    interface: Annotated[
+        ItemKind | None,
+        typer.Option(
+            help="label-studio: print the labelling interface for a kind of tasks instead.",
             show_default=False,
         ),
     ] = None,
@@ -271,16 +283,20 @@ def export_answers(
         ),
     ] = None,
 ) -> None:
-    """Write people's answers as CSV, or as tasks for Label Studio."""
-    from contextbias.files import write_atomic
+    """Write people's answers as CSV, or as tasks for Label Studio.
 
-    text = _exported(study, to, versions=versions, interface=interface, prefix=prefix)
-    if pictures is not None:
-        _write_pictures(study, pictures)
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        write_atomic(out, text.encode())
+    A project of Label Studio has one interface, and so takes tasks of one kind: with --out
+    tasks.json, sets are in tasks-set.json and single pictures in tasks-image.json where a study has
+    both.
+    """
+    from contextbias.cli.annotate_export import Wanted, check, exported, save_pictures
+
+    wanted = Wanted(to, kind, interface, prefix, versions)
+    check(wanted, pictures)
+    with _answering(study, writing=False) as answering:
+        if pictures is not None:
+            save_pictures(study, answering, wanted, pictures)
+        exported(study, answering, wanted, out)
 
 
 @app.command("import")
@@ -333,18 +349,26 @@ def agreement(
     from contextbias.cli.agreement_text import as_table, as_values
     from contextbias.files import write_atomic
     from contextbias.pipeline.people import people_agreement
+    from contextbias.progress import counted
 
     found = people_agreement(study)
-    if out is not None:
-        write_atomic(out, found.estimates.write_csv().encode())
-    if consensus is not None:
-        write_atomic(consensus, found.consensus.write_csv().encode())
+    for path, frame, rows in (
+        (out, found.estimates, "number"),
+        (consensus, found.consensus, "row"),
+    ):
+        if path is not None:
+            write_atomic(path, frame.write_csv().encode())
+            typer.echo(f"{counted(frame.height, rows)} in {path}", err=True)
     if as_json:
         import json
 
         print(json.dumps(as_values(found), indent=2, ensure_ascii=False))
     elif out is None:
         print(as_table(found))
+
+
+def _link(base: str, invited: Invited) -> str:
+    return f"{base.rstrip('/')}/a/{invited.token}"
 
 
 def _say_who_has_nothing(study: Path, *, kind: str, names: Sequence[str] | None = None) -> None:
@@ -356,37 +380,6 @@ def _say_who_has_nothing(study: Path, *, kind: str, names: Sequence[str] | None 
         said = nothing_for(answering.book, of_kind if names is None else names)
     if said:
         typer.echo(said, err=True)
-
-
-def _exported(study: Path, to: Form, *, versions: bool, interface: str | None, prefix: str) -> str:
-    import json
-
-    from contextbias.annotate import exchange
-    from contextbias.annotation_tables import IMAGE, SET, AnswerRow, LabelRow
-    from contextbias.errors import InputError
-
-    with _answering(study, writing=False) as answering:
-        book = answering.book
-        if to is Form.CSV:
-            if versions:
-                return exchange.to_csv(book.audit_trail(), AnswerRow)
-            return exchange.to_csv(book.labels(), LabelRow)
-        if interface is not None:
-            if interface not in (SET, IMAGE):
-                raise InputError(f"--interface {interface}", "write set or image")
-            size = answering.section.set_size
-            return exchange.label_studio_config(answering.questions, interface, size)
-        tasks = exchange.to_label_studio(book, prefix)
-        return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-
-
-def _write_pictures(study: Path, folder: Path) -> None:
-    from contextbias.annotate.exchange import write_pictures
-    from contextbias.pipeline.annotation import picture_finder
-
-    with _answering(study, writing=False) as answering:
-        number = write_pictures(answering.book, picture_finder(study), folder)
-    typer.echo(f"{number:,} pictures in {folder}", err=True)
 
 
 @contextmanager

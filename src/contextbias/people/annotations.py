@@ -159,6 +159,18 @@ class Annotations:
         self.append_event("removed", None, deleted["answers"])
         return deleted["answers"]
 
+    def withdraw(self) -> None:
+        """Delete the plan in force with its items and everybody who was invited, for good.
+
+        For a plan that nobody has answered. What stays is an event that says so.
+        """
+        plan = self.plan()
+        for row in self.annotators():
+            self._database.forget("annotator", row.annotator, _OF_AN_ANNOTATOR)
+        if plan is not None:
+            self._database.forget("plan", plan.plan, ("annotation_items", "annotation_plans"))
+            self.append_event("withdrawn", None)
+
     @property
     def has_remains(self) -> bool:
         """Whether bytes of a removed annotator are still in the files; see `Database`."""
