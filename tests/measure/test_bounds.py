@@ -183,9 +183,11 @@ def test_averages_say_what_they_do_not_rest_on() -> None:
 
     assert note("scene", contrast="CA-U - CF") == "roles left out in 1 of 1 dimension"
     assert note("scene", contrast="CA-U - CA-R") is None
-    assert note("camera", condition="CA-R") is None
+    assert note("camera", condition="CA-R") == "1 of 2 dimensions with one label only"
     # The dimension without an image of CA-U has no value there; two cohorts were not read at all.
-    assert note("camera", condition="CA-U") == "1 of 2 dimensions missing"
+    assert note("camera", condition="CA-U") == (
+        "1 of 2 dimensions missing; 1 of 2 dimensions with one label only"
+    )
     assert "1 of 3 dimensions missing" in str(note("all", contrast="CA-U - CF"))
     assert "roles left out in 1 of 3 dimensions" in str(note("all", contrast="CA-U - CF"))
     of_framing = found.filter(dimension="framing", condition="CF")

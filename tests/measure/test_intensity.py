@@ -124,7 +124,10 @@ def test_the_label_set_is_fixed_over_conditions() -> None:
 
 def test_a_single_label_is_1_and_flagged() -> None:
     rows = estimates(together(one([[[2], [3], [4]]] * 2)), replicates=20)
-    assert set(rows["note"].drop_nulls()) == {"degenerate", "3 of 4 cohorts missing"}
+    fixed = "1 of 1 dimension with one label only"
+    assert set(rows["note"].drop_nulls()) == {
+        "degenerate", fixed, f"3 of 4 cohorts missing; {fixed}",
+    }  # fmt: skip
     of_dimension = rows.filter(
         pl.col("dimension") == "mood",
         pl.col("contrast").is_null(),
@@ -334,6 +337,25 @@ def _notes(counts: ReaderCounts, slot: str, **keys: str | None) -> str | None:
         rows = rows.filter(pl.col(name).eq_missing(pl.lit(value)))
     note: str | None = rows["note"].item()
     return note
+
+
+def test_averages_say_what_cannot_change() -> None:
+    counts = together(
+        one([[[1, 1]] * 3]),
+        one([[[2]] * 3], dimension="weather"),
+        one([[[2, 1]] * 3], generator="h", dimension="weather"),
+    )
+    for slot in ("CF", "CA-U - CF"):
+        scene = {"cohort": "scene", "dimension": None}
+        assert (
+            _notes(counts, slot, generator="g", **scene) == "1 of 2 dimensions with one label only"
+        )
+        assert _notes(counts, slot, generator="h", **scene) is None
+        assert str(_notes(counts, slot, generator=MEAN, **scene)).endswith("with one label only")
+        weather = {"dimension": "weather"}
+        assert _notes(counts, slot, generator="g", **weather) == "degenerate"
+        mean = _notes(counts, slot, generator=MEAN, **weather)
+        assert mean == "1 of 2 generators with one label only"
 
 
 def test_averages_say_what_they_do_not_rest_on() -> None:

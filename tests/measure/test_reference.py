@@ -208,6 +208,41 @@ def test_one_label_is_0_and_flagged(found: pl.DataFrame) -> None:
     assert (row["point"], row["note"]) == (0.0, "degenerate")
 
 
+def test_averages_say_what_they_do_not_rest_on(found: pl.DataFrame) -> None:
+    rows = found.filter(pl.col("estimand") == "bi_pooled")
+
+    def note(generator: str, cohort: str, **keys: str | None) -> str:
+        return str(pick(rows, generator=generator, cohort=cohort, **keys)["note"])
+
+    of_cohort: dict[str, str | None] = {"dimension": None}
+    # Weather has one label everywhere, and no prompt of CF has a pose.
+    of_cf = of_cohort | {"condition": "CF"}
+    changed = of_cohort | {"contrast": "CA-U - CF"}
+    one_label = "with one label only"
+    assert note("SDXL", "scene", **of_cf) == f"1 of 2 dimensions {one_label}"
+    assert note("SDXL", "people", **of_cf) == "1 of 3 dimensions missing"
+    assert note("SDXL", "people", **changed) == "1 of 3 dimensions missing"
+    assert note("SDXL", "people", **of_cohort, contrast="CA-U - CA-R") == "None"
+    for generator in ("SDXL", "mean"):
+        assert note(generator, "all", **changed) == (
+            f"1 of 7 dimensions missing; 1 of 7 dimensions {one_label}"
+        )
+
+
+def test_averages_say_which_cohorts_are_missing() -> None:
+    rows = [
+        *cell("mood", {"calm": 2, "tense": 1}, condition="CF"),
+        *cell("mood", {"calm": 1, "tense": 1}, condition="CA-R"),
+        *cell("pose", {"standing": 1, "sitting": 1}, condition="CA-R"),
+    ]
+    made = measure(frame(rows), preset="reference", bootstrap=0)
+    levels = made.filter(pl.col("estimand") == "bi_pooled", generator="g", cohort="all")
+    found = dict(levels.select(pl.coalesce("contrast", "condition"), "note").iter_rows())
+    assert found["CA-R"] == "2 of 4 cohorts missing"
+    lacking = "3 of 4 cohorts missing; 1 of 2 dimensions missing"
+    assert found["CF"] == found["CA-R - CF"] == lacking
+
+
 def test_a_condition_that_was_not_read_says_so() -> None:
     rows = [
         *cell("mood", {"calm": 2, "tense": 1}, condition="CF"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ UNDEFINED = "not_defined"
 
 DEGENERATE = "degenerate"
 """A dimension with one label."""
+
+ONE_LABEL = "with one label only"
+"""Ends what is said of such dimensions in an average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,16 @@ class Part:
     """Per slot: roles that the value rests on."""
     degenerate: bool
     """It has one label."""
+
+
+class _Flags(NamedTuple):
+    """What is so of each generator's dimension, shape (generators, dimensions, slots) or without
+    slots."""
+
+    defined: Booleans
+    fewer: Booleans
+    single: Booleans
+    one_label: Booleans
 
 
 def joined(*notes: str | None) -> str | None:
@@ -65,6 +79,8 @@ def average_notes(
     """Notes of one average.
 
     - ``degenerate`` (one dimension): it has one label in every generator.
+    - ``1 of 9 dimensions with one label only`` (or generators, of one dimension): these are the
+      same in every condition, whatever the pictures show.
     - ``3 of 4 cohorts missing`` (overall values): cohorts without a value, in some generator.
     - ``1 of 2 generators missing`` (means): generators without a value.
     - ``1 of 9 dimensions missing``: dimensions without a value, in some generator.
@@ -83,49 +99,56 @@ def average_notes(
     names = sorted({part.dimension for part in parts})
     cohorts = {part.dimension: part.cohort for part in parts}
     shape = (len(generators), len(names), len(parts[0].defined))
-    defined, fewer, single = (np.zeros(shape, dtype=np.bool_) for _ in range(3))
+    all_flags = _Flags(*(np.zeros(shape, dtype=np.bool_) for _ in _Flags._fields))
     for part in parts:
         at = generators.index(part.generator), names.index(part.dimension)
-        defined[at] = part.defined
-        fewer[at] = part.defined & (part.left_out > 0)
-        single[at] = part.defined & (part.roles == 1)
-    degenerate = DEGENERATE if all(part.degenerate for part in parts) else None
+        all_flags.defined[at] = part.defined
+        all_flags.fewer[at] = part.defined & (part.left_out > 0)
+        all_flags.single[at] = part.defined & (part.roles == 1)
+        all_flags.one_label[at] = part.defined & part.degenerate
+    degenerate = all(part.degenerate for part in parts)
     found: list[str | None] = []
     known: dict[bytes, str | None] = {}
     for slot in range(shape[2]):
-        table = defined[:, :, slot], fewer[:, :, slot], single[:, :, slot]
+        flags = _Flags(*(table[:, :, slot] for table in all_flags))
         # Most slots of most averages are alike.
-        alike = b"".join(each.tobytes() for each in table)
+        alike = b"".join(table.tobytes() for table in flags)
         if alike in known:
             found.append(known[alike])
             continue
         if level == "dimension":
-            words = [degenerate, *_of_generators(*table)]
+            words = _of_generators(flags, degenerate=degenerate)
         else:
-            lost = _cohorts_missing(table[0], [cohorts[name] for name in names])
-            words = [lost if level == "all" else None, *_of_dimensions(*table)]
+            lost = _cohorts_missing(flags.defined, [cohorts[name] for name in names])
+            words = [lost if level == "all" else None, *_of_dimensions(flags)]
         known[alike] = joined(*words)
         found.append(known[alike])
     return tuple(found)
 
 
-def _of_generators(defined: Booleans, fewer: Booleans, _: Booleans) -> list[str | None]:
-    missing = _part(~defined.any(axis=1), "generator", "{} missing")
-    return [missing, _part(fewer.any(axis=1), "generator", "roles left out in {}")]
+def _of_generators(flags: _Flags, *, degenerate: bool) -> list[str | None]:
+    one_label = _part(flags.one_label.any(axis=1), "generator", f"{{}} {ONE_LABEL}")
+    return [
+        DEGENERATE if degenerate else None,
+        _part(~flags.defined.any(axis=1), "generator", "{} missing"),
+        _part(flags.fewer.any(axis=1), "generator", "roles left out in {}"),
+        None if degenerate else one_label,
+    ]
 
 
-def _of_dimensions(defined: Booleans, fewer: Booleans, single: Booleans) -> list[str | None]:
-    some = defined.any(axis=1)
+def _of_dimensions(flags: _Flags) -> list[str | None]:
+    some = flags.defined.any(axis=1)
     if not some.any():
         return []
     words = [
         _part(~some, "generator", "{} missing"),
         # What a generator lacks altogether is said already.
-        _part(~defined[some].all(axis=0), "dimension", "{} missing"),
-        _part(fewer.any(axis=0), "dimension", "roles left out in {}"),
+        _part(~flags.defined[some].all(axis=0), "dimension", "{} missing"),
+        _part(flags.fewer.any(axis=0), "dimension", "roles left out in {}"),
     ]
-    if (defined & ~single).any():
-        words.append(_part(single.any(axis=0), "dimension", "{} on one role"))
+    if (flags.defined & ~flags.single).any():
+        words.append(_part(flags.single.any(axis=0), "dimension", "{} on one role"))
+    words.append(_part(flags.one_label.any(axis=0), "dimension", f"{{}} {ONE_LABEL}"))
     return words
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from contextbias.measure.arrays import DimensionCounts, Integers, ReaderCounts, consistency_counts
-from contextbias.measure.caveats import DEGENERATE, UNDEFINED
+from contextbias.measure.caveats import DEGENERATE, UNDEFINED, Part, joined
 from contextbias.measure.consistency import consistency_estimates
-from contextbias.measure.intensity import CONTRASTS
+from contextbias.measure.intensity import CONTRASTS, SLOTS
+from contextbias.measure.levels import notes_of_average
 from contextbias.measure.rows import Run, Settings, estimate_frame
 from contextbias.stats.resample import unpaired_weights
 from contextbias.tables import CONDITIONS
@@ -71,7 +72,8 @@ class _Level:
     """Images without an answer, shape (4,); None for averages."""
     roles: Integers
     """Roles with a label, shape (conditions,); of averages the most of their members."""
-    note: str | None
+    notes: tuple[str | None, ...]
+    """Conditions, ``all``, then contrasts: the columns of intensity.SLOTS."""
 
 
 def reference_intensity(counts: ReaderCounts, run: Run, settings: Settings) -> pl.DataFrame:
@@ -107,7 +109,7 @@ def _dimensions(counts: ReaderCounts, settings: Settings) -> dict[_Key, _Level]:
                 n=_with_total(of.n),
                 missing=_with_total(of.missing),
                 roles=(of.x.sum(axis=2) > 0).sum(axis=0),
-                note=DEGENERATE if len(of.labels) == 1 else None,
+                notes=(DEGENERATE if len(of.labels) == 1 else None,) * len(SLOTS),
             )
     return found
 
@@ -160,6 +162,31 @@ def _intensity(table: Integers | Floats, starts: Integers, sizes: Integers | Non
 
 
 def _with_averages(dimensions: dict[_Key, _Level]) -> dict[_Key, _Level]:
+    """The dimensions and their averages, with notes on what these do not rest on."""
+    parts = [_part(key, level) for key, level in dimensions.items()]
+    generators = sorted({key.generator for key in dimensions})
+    return {
+        key: level
+        if key in dimensions
+        else replace(level, notes=notes_of_average(key, parts, generators))
+        for key, level in _levels(dimensions).items()
+    }
+
+
+def _part(key: _Key, level: _Level) -> Part:
+    """What notes of averages ask of a dimension; no role is left out of it."""
+    point = level.seen[0]
+    pairs = [[CONDITIONS.index(a), CONDITIONS.index(b)] for a, b in CONTRASTS]
+    contrasts = [np.isfinite(point[pair]).all() for pair in pairs]
+    roles = [*level.roles, level.roles.max(), *(level.roles[pair].max() for pair in pairs)]
+    return Part(
+        key.generator, key.cohort, str(key.dimension),
+        np.array([*np.isfinite(level.fixed), *contrasts]), np.zeros(len(SLOTS), np.int64),
+        np.array(roles), DEGENERATE in (level.notes[0] or ""),
+    )  # fmt: skip
+
+
+def _levels(dimensions: dict[_Key, _Level]) -> dict[_Key, _Level]:
     cohorts = _averages(dimensions, lambda key: _Key(key.generator, key.cohort, None))
     overall = _averages(cohorts, lambda key: _Key(key.generator, _ALL, None))
     single = dimensions | cohorts | overall
@@ -177,7 +204,7 @@ def _average(members: list[_Level]) -> _Level:
     fixed, n = _mean_of_known([member.fixed for member in members])
     seen, _ = _mean_of_known([member.seen for member in members])
     roles = np.max([member.roles for member in members], axis=0)
-    return _Level(fixed, seen, n, None, roles, None)
+    return _Level(fixed, seen, n, None, roles, (None,) * len(SLOTS))
 
 
 def _mean_of_known(values: list[Floats]) -> tuple[Floats, Integers]:
@@ -197,9 +224,11 @@ def _rows(key: _Key, level: _Level, run: Run, alpha: float) -> Iterator[dict[str
             yield run.row(
                 "bi_pooled", **keys, condition=condition, point=level.fixed[place],
                 n=level.n[place], n_missing=missing,
-                note=level.note if np.isfinite(level.fixed[place]) else UNDEFINED,
+                note=joined(
+                    None if np.isfinite(level.fixed[place]) else UNDEFINED, level.notes[place]
+                ),
             )  # fmt: skip
-    for a, b in CONTRASTS:
+    for slot, (a, b) in enumerate(CONTRASTS, start=len(_LEVELS)):
         pair = [CONDITIONS.index(a), CONDITIONS.index(b)]
         values = level.seen[:, pair[0]] - level.seen[:, pair[1]]
         if not np.isfinite(values[0]):
@@ -215,7 +244,7 @@ def _rows(key: _Key, level: _Level, run: Run, alpha: float) -> Iterator[dict[str
             low=None if ends is None else ends[0], high=None if ends is None else ends[1],
             method=None if ends is None else METHOD, n=n,
             n_missing=None if level.missing is None else level.missing[pair].sum(),
-            note=level.note,
+            note=level.notes[slot],
         )  # fmt: skip
 
 
