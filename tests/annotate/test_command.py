@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.annotate.made import answering, given, item_data, rewrite, served, tokens
+from tests.released import put_study
 
 from contextbias.cli.main import main
 from contextbias.people import Annotations
@@ -175,6 +176,17 @@ def test_much_for_one_person_is_named(folder: Path, capsys: pytest.CaptureFixtur
     assert "annotators_per_item" in out
     _, _, err = call(capsys, "invite", folder, "--annotators", "4")
     assert "That is much" not in err  # half as much each
+
+
+def test_of_counts_nobody_can_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = tmp_path / "study"
+    with pytest.raises(SystemExit) as end:
+        main(["import", "reference", str(put_study(tmp_path / "files")), str(study)])
+    assert not end.value.code
+    for more in ([], ["--dry-run"]):
+        code, _, err = call(capsys, "invite", study, *more)
+        assert code == 2
+        assert "answers that came counted, and no images. People can be asked about images" in err
 
 
 def test_a_name_that_cannot_be_one_declares_nothing(

@@ -50,8 +50,8 @@ def warning(load: Load) -> Iterator[str]:
             f"That is much for one person (at {load.seconds_per_answer:g} s an answer, "
             "annotate.seconds_per_answer). Less: invite more people at once (--annotators), or "
             "lower images, sets, roles or annotators_per_item, or lengthen leave_out under "
-            "[annotate] in study.toml. What was drawn stays drawn; while nobody has answered, "
-            "--anew draws again."
+            "[annotate] in study.toml. What an invitation has drawn stays drawn; while nobody has "
+            "answered, --anew draws again."
         )
 
 
