@@ -39,7 +39,7 @@ def decode_picture(path: Path, longest: int) -> Image.Image:
             with Image.open(handle) as opened:
                 opened.draft("RGB", (longest, longest))
                 opened.load()
-                picture = _as_rgb(ImageOps.exif_transpose(opened))
+                picture = as_rgb(ImageOps.exif_transpose(opened))
         except Exception as error:  # decoders of damaged files raise errors of every kind
             raise UnreadablePicture(_reason(error)) from None
     # Some encoders write comments and profiles that they find here into what they make.
@@ -53,7 +53,8 @@ def _reason(error: Exception) -> str:
     return f"the picture cannot be decoded ({str(error) or type(error).__name__})"
 
 
-def _as_rgb(picture: Image.Image) -> Image.Image:
+def as_rgb(picture: Image.Image) -> Image.Image:
+    """A decoded picture of any mode as readers see it; see `decode_picture`."""
     if picture.mode.startswith(_DEEP_MODES):
         return _eight_bits(picture)
     if picture.has_transparency_data:

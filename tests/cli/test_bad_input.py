@@ -127,12 +127,24 @@ def test_missing_reader_is_said_before_anything_is_made(tmp_path: Path) -> None:
     assert not (study / "images").exists()
 
 
+@pytest.mark.parametrize("inside", ["", "images", "images/mine/CF"])
+def test_a_study_is_not_audited(tmp_path: Path, inside: str) -> None:
+    study = a_study(tmp_path / "my study", "")
+    (study / "images/mine/CF").mkdir(parents=True)
+    result = call("audit", study / inside, cwd=tmp_path)
+    assert_refused(result, "the study 'my study'" if inside else "is a study")
+    assert "`contextbias run 'my study'` gives its report" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["my study"]
+
+
 @pytest.mark.weights
 def test_one_broken_image_among_good_ones(tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     for shade in (60, 120, 200):
-        Image.new("RGB", (96, 96), (shade, 100, 90)).save(folder / f"good-{shade}.png")
+        slope = Image.linear_gradient("L").resize((96, 96))
+        level = Image.new("L", (96, 96), shade)
+        Image.merge("RGB", (slope, level, level)).save(folder / f"good-{shade}.png")
     whole = (folder / "good-60.png").read_bytes()
     (folder / "broken.png").write_bytes(whole[: len(whole) // 2])
     result = call("audit", folder, "--out", tmp_path / "audit")

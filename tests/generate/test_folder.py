@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,7 +66,7 @@ def test_a_plain_folder(tmp_path: Path) -> None:
         path=second, generator="images", condition="CF", role="all", prompt=None, seed=None,
         status="ok", reason=None, sha256=bytes_sha256(data), width=20, height=10,
     )  # fmt: skip
-    assert seen.skipped == (Skipped(notes, "no image by its extension '.txt'"),)
+    assert seen.skipped == (Skipped(notes, "no image by its extension"),)
     assert scan(tmp_path) == list(seen.found)
 
 
@@ -169,6 +170,28 @@ def test_broken_files_are_rows_with_a_reason(tmp_path: Path) -> None:
     assert found["5"].reason == f"more than {Image.MAX_IMAGE_PIXELS:,} pixels"
     assert str(found["6"].reason).startswith("cannot be decoded")
     assert all("\n" not in str(f.reason) for f in found.values())
+
+
+def test_pictures_with_nothing_to_see_are_blank(tmp_path: Path) -> None:
+    """As those of a generator; 16 and 32 bits of grey are not cut off to white."""
+    put(tmp_path, "0.png")
+    Image.new("RGB", (8, 8), "black").save(tmp_path / "1.jpg")
+    Image.new("RGB", (8, 8), (0, 0, 128)).save(tmp_path / "2.png")
+    Image.new("RGBA", (8, 8), (9, 200, 9, 0)).save(tmp_path / "3.png")
+    slope = np.linspace(0, 60_000, 64).reshape(8, 8)
+    Image.fromarray(slope.astype(np.uint16)).save(tmp_path / "4.tiff")
+    Image.fromarray(slope.astype(np.int32)).save(tmp_path / "5.tiff")
+    Image.fromarray((slope / 60_000).astype(np.float32)).save(tmp_path / "6.tiff")
+    seen = {each.path.name: (each.status, each.reason) for each in scan(tmp_path)}
+    assert seen == {
+        "0.png": ("ok", None),
+        "1.jpg": ("blank", "black"),
+        "2.png": ("blank", "one colour (0, 0, 128)"),
+        "3.png": ("blank", "fully transparent"),
+        "4.tiff": ("ok", None),
+        "5.tiff": ("ok", None),
+        "6.tiff": ("ok", None),
+    }
 
 
 def test_a_manifest(tmp_path: Path) -> None:

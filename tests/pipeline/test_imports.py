@@ -37,8 +37,10 @@ def pictures(tmp_path: Path) -> Iterator[Path]:
 
 
 def put(path: Path, shade: int) -> None:
+    """A picture in which there is something to see; another one for each shade."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.new("RGB", (8, 8), (shade, 0, 0)).save(path)
+    slope = Image.linear_gradient("L").resize((8, 8))
+    Image.merge("RGB", (slope, Image.new("L", (8, 8), shade), slope)).save(path)
 
 
 def configure(tmp_path: Path, *sections: str) -> Path:
@@ -154,9 +156,54 @@ def test_each_reason_to_leave_files_out_is_told(tmp_path: Path, pictures: Path) 
     heard = Heard()
     take_in(root, heard)
     said = [line for line in heard.lines if "not taken" in line]
-    assert said[0].startswith(f"3 files in {pictures} not taken, for example a.heic: no image by")
-    assert len(said) == 6
-    assert said[-1].endswith("not taken for other reasons")
+    assert said == [
+        f"13 files in {pictures} not taken, 3 .heic, 1 .db, 1 .0, 1 .1, 1 .2, 6 others: no image "
+        "by its extension"
+    ]
+
+
+def test_what_is_left_out_is_told_again_and_every_reason_is_named(
+    tmp_path: Path, pictures: Path
+) -> None:
+    root = configure(
+        tmp_path, section(source=str(pictures), pattern="{condition}/{role}/{seed}.png")
+    )
+    for number in range(7):
+        put(pictures / f"X{number}/nurse/1.png", number)
+    (pictures / "link").symlink_to(tmp_path)
+    take_in(root)
+    heard = Heard()
+    assert take_in(root, heard)[0].new == 0
+    assert len(heard.lines) == 6
+    reasons = {f"'X{n}' is no condition" for n in range(7)} | {"which is not followed"}
+    assert all(any(reason in line for line in heard.lines) for reason in reasons)
+    assert heard.lines[-1].startswith(f"2 files and 1 folder in {pictures} not taken for 3")
+
+
+def test_a_black_picture_is_blank_and_no_copy_counts(tmp_path: Path, pictures: Path) -> None:
+    for name in ("a", "b"):
+        Image.new("RGB", (8, 8)).save(pictures / f"{name}.png")
+    heard = Heard()
+    root = configure(tmp_path, section(source="../pictures"))
+    done, _ = take_in(root, heard)
+    assert done.note == "5 images, 5 new, 2 failed"
+    assert heard.lines == []
+    with Study.open(root) as study:
+        assert pipeline.status(study)["images"] == {"wanted": 5, "blank": 2, "ok": 3}
+
+
+def test_a_black_picture_of_an_earlier_version_stays_until_its_file_changes(
+    tmp_path: Path, pictures: Path
+) -> None:
+    black = pictures / "black.png"
+    Image.new("RGB", (8, 8)).save(black)
+    root = configure(tmp_path, section(source="../pictures"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("contextbias.generate.quality.blemish", lambda image: None)
+        take_in(root)
+    assert take_in(root)[0].new == 0
+    Image.new("RGB", (9, 9)).save(black)
+    assert take_in(root)[0].note == "4 images, 1 new, 1 failed"
 
 
 def test_failed_ones_are_counted(tmp_path: Path, pictures: Path) -> None:

@@ -36,8 +36,33 @@ def audit(
     from contextbias.pipeline import STAGES
 
     folder = out or Path(f"{images_dir.resolve().name or 'images'}-audit")
+    _refuse_a_study(images_dir)
     _make_study(folder, images_dir, pattern, manifest)
     finish(run_stages(folder, STAGES, make_options()))
+
+
+def _refuse_a_study(images_dir: Path) -> None:
+    """Raise InputError for a study, or its folder of images.
+
+    Images of earlier settings lie there too, and what its own were asked for would be lost.
+    """
+    import shlex
+
+    from contextbias.errors import InputError
+    from contextbias.files import IMAGES
+    from contextbias.store import CONFIG_FILE
+
+    there = images_dir.resolve()
+    inside = [there, *there.parents]
+    for study, below in zip(inside, [None, *inside], strict=False):
+        if (study / CONFIG_FILE).is_file() and (below is None or below.name == IMAGES):
+            shown = shlex.quote(os.path.relpath(study))
+            what = "is a study" if below is None else f"holds the images of the study {shown}"
+            raise InputError(
+                f"{images_dir} {what}",
+                f"`contextbias run {shown}` gives its report; a copy of the pictures elsewhere can "
+                "be audited",
+            )
 
 
 def _make_study(folder: Path, images_dir: Path, pattern: str | None, manifest: Path | None) -> None:

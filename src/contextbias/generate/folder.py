@@ -6,7 +6,8 @@ What a file shows is told by a path pattern, by a manifest, or not at all::
     path,role,condition,generator,prompt,seed              a manifest's columns; path is required
 
 Without either, every image below the folder has role ``all``, condition ``CF`` and generator
-``images``. A file that cannot be decoded is a row with a reason, never an exception.
+``images``. A file that cannot be decoded, or shows nothing, is a row with a reason, never an
+exception.
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ from contextbias.engines.devices import cores
 from contextbias.errors import InputError, nearest
 from contextbias.generate.manifest import read_manifest
 from contextbias.ids import file_sha256
-from contextbias.tables import CONDITIONS, OK
+from contextbias.tables import BLANK, CONDITIONS, OK
 
 SUFFIXES = (
     ".png", ".jpg", ".jpeg", ".jfif", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff",
 )  # fmt: skip
 """Extensions that are taken for images, in lower or upper case. Of an animation, the first frame
 counts."""
+
+NO_IMAGE = "no image by its extension"
+"""Why a file is left out that has none of SUFFIXES."""
 
 STUDY_FILE = "study.toml"
 """A folder with this file in it is a study, whose own pictures are not looked at."""
@@ -71,9 +75,9 @@ class Found:
     seed: int | None = None
     """The seed, if it is known."""
     status: str = OK
-    """``ok`` or ``corrupt``."""
+    """``ok``, ``blank`` (nothing to see in it) or ``corrupt``."""
     reason: str | None = None
-    """Why it is corrupt, in words."""
+    """Why it is not ``ok``, in words."""
     sha256: str | None = None
     """Hash of the file; None when there is no file."""
     width: int | None = None
@@ -120,7 +124,7 @@ def survey(root: Path, *, pattern: str | None = None, manifest: Path | None = No
 
     Raises:
         InputError: No such folder, an unusable pattern or manifest, nothing that matches, or no
-            image that can be decoded.
+            image in which there is something to see.
     """
     if not root.is_dir():
         seen = "it is a file" if root.exists() else "no such folder"
@@ -234,7 +238,7 @@ def _files(root: Path, skipped: list[Skipped]) -> Iterator[Path]:
 def _identify(path: Path, relative: str, expression: re.Pattern[str] | None) -> Found | str:
     """What a file shows, or why it is left out."""
     if path.suffix.lower() not in SUFFIXES:
-        return f"no image by its extension {path.suffix.lower()!r}"
+        return NO_IMAGE
     if not _is_text(relative):
         return "its name is not UTF-8"
     if expression is None:
@@ -347,18 +351,22 @@ def _inspect(image: Found) -> Found:
     except OSError as error:
         return replace(image, status="corrupt", reason=f"cannot be opened: {error.strerror}")
     try:
-        width, height = _decode(image.path)
+        (width, height), fault = _decode(image.path)
     except Exception as error:  # decoders of broken files raise whatever they stumble over
         return replace(image, status="corrupt", reason=_reason(image.path, error), sha256=digest)
-    return replace(image, sha256=digest, width=width, height=height)
+    status = OK if fault is None else BLANK
+    return replace(image, status=status, reason=fault, sha256=digest, width=width, height=height)
 
 
-def _decode(path: Path) -> tuple[int, int]:
+def _decode(path: Path) -> tuple[tuple[int, int], str | None]:
+    """Width and height in pixels, and what is wrong with the picture; see `blemish`."""
+    from contextbias.generate.quality import blemish
+
     with Image.open(path) as image:
         image.verify()
     with Image.open(path) as image:
         image.load()
-        return image.size
+        return image.size, blemish(image)
 
 
 def _reason(path: Path, error: Exception) -> str:

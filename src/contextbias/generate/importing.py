@@ -13,7 +13,7 @@ from contextbias.config import RESERVED_NAMES
 from contextbias.errors import InputError
 from contextbias.generate.folder import Found, Skipped, place_of, survey
 from contextbias.ids import content_hash
-from contextbias.tables import REMOVED, GeneratorRow, ImageRow, Prompt
+from contextbias.tables import BLANK, OK, REMOVED, GeneratorRow, ImageRow, Prompt
 from contextbias.worklist import utc_now
 
 IMPORTED = "imported"
@@ -70,14 +70,15 @@ class Imported:
     """Files that were not taken, and why."""
 
     def copies(self) -> list[str]:
-        """Paths of images with the same content as an earlier one."""
+        """Paths of images that count, and have the same content as an earlier one."""
         seen: set[str] = set()
         found = []
         for image in self.images:
+            if image.status != OK or image.sha256 is None:
+                continue
             if image.sha256 in seen:
                 found.append(str(image.path))
-            elif image.sha256 is not None:
-                seen.add(image.sha256)
+            seen.add(image.sha256)
         return found
 
 
@@ -122,7 +123,7 @@ def latest_attempts(images: Iterable[ImageRow], stored: Mapping[str, ImageRow]) 
     new = []
     for image in images:
         before = stored.get(image.image_id)
-        if before is None or _content(before) != _content(image):
+        if before is None or not _is_as_before(before, image):
             new.append(replace(image, attempt=1 if before is None else before.attempt + 1))
     return new
 
@@ -155,8 +156,17 @@ def removals(
     ]
 
 
-def _content(image: ImageRow) -> tuple[object, ...]:
-    return image.status, image.sha256, image.generator_fingerprint
+def _is_as_before(before: ImageRow, image: ImageRow) -> bool:
+    """Whether a row says nothing new of the same file, asked for in the same way.
+
+    Studies of earlier versions have pictures with nothing to see in them as ``ok``. They keep
+    them, and their numbers, until the file changes.
+    """
+    same = (before.sha256, before.generator_fingerprint) == (
+        image.sha256,
+        image.generator_fingerprint,
+    )
+    return same and (before.status == image.status or (before.status, image.status) == (OK, BLANK))
 
 
 def _named(found: Found, generator: str) -> str:

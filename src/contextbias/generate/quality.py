@@ -1,8 +1,9 @@
 """What can be seen to be wrong with an image without knowing what it should show.
 
 A blemish is a picture in which there is nothing to see: black (what an overflow in a decoder
-leaves), one colour, transparent, or numbers that are none. It is looked for when an image is made:
-about 1 ms for 1024 x 1024 pixels, and 2 ms for the hash that finds duplicates (duplicates.py).
+leaves), one colour, transparent, or numbers that are none. It is looked for when an image is made
+or taken in: about 1 ms for 1024 x 1024 pixels, and 2 ms for the hash that finds duplicates
+(duplicates.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from contextbias.ids import bytes_sha256
+from contextbias.pictures import as_rgb
 
 _NEAR = 8  # grey levels (of 255) that still are one shade: noise, compression
 _ALL = 0.999  # of the pixels: a hot pixel or a speck is nothing to see
@@ -72,11 +74,4 @@ def _is_transparent(image: Image.Image) -> bool:
 
 def _opaque(image: Image.Image) -> Image.Image:
     """The picture in 8-bit grey or colour, transparency laid on white."""
-    if image.mode in ("L", "RGB"):
-        return image
-    if image.mode == "I;16":
-        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-    if image.has_transparency_data:
-        layer = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode in ("L", "RGB") else as_rgb(image)

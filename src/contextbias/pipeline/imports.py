@@ -7,13 +7,15 @@ command stays, whatever becomes of the folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from contextbias.config import BackendSection
 from contextbias.errors import ConfigError
+from contextbias.generate.folder import NO_IMAGE, Skipped
 from contextbias.generate.importing import (
     Imported,
     Source,
@@ -28,7 +30,7 @@ from contextbias.tables import OK
 _BESIDE_IMAGES = frozenset({".csv", ".json", ".jsonl", ".md", ".toml", ".txt", ".yaml", ".yml"})
 # Tables and notes that usually lie beside images; nobody expects them to be taken for one.
 
-_MOST_REASONS = 5  # that files were left out for, each a line
+_MOST_REASONS = 5  # that files were left out for, each a line; extensions in such a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Taken:
     new: int
     """Images that are new or have changed."""
     failed: int
-    """How many of them cannot be decoded."""
+    """How many of them cannot be decoded, or show nothing."""
     removed: int
     """Images that are not there any more."""
     image_ids: frozenset[str]
@@ -141,19 +143,47 @@ def take_in(
     return Taken(len(new), sum(image.status != OK for image in new), len(gone), ids)
 
 
-def _tell(found: Imported, source: Source, progress: Progress, *, news: bool) -> None:
+def _left_out(skipped: Iterable[Skipped], folder: Path) -> list[str]:
+    """What was not taken and why, the commonest reason first; each reason is named."""
     by_reason: dict[str, list[Path]] = {}
-    for each in found.skipped:
+    for each in skipped:
         if each.path.suffix.lower() not in _BESIDE_IMAGES:
             by_reason.setdefault(each.why, []).append(each.path)
     reasons = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    lines = []
     for why, paths in reasons[:_MOST_REASONS]:
-        progress.say(
-            f"{counted(len(paths), 'file')} in {source.folder} not taken, "
-            f"for example {paths[0].name}: {why}"
+        example = (
+            _endings(paths) if why == NO_IMAGE else f"for example {paths[0].relative_to(folder)}"
         )
-    if rest := sum(len(paths) for _, paths in reasons[_MOST_REASONS:]):
-        progress.say(f"{counted(rest, 'file')} in {source.folder} not taken for other reasons")
+        lines.append(f"{_files(paths)} in {folder} not taken, {example}: {why}")
+    if rest := reasons[_MOST_REASONS:]:
+        paths = [path for _, each in rest for path in each]
+        whys = "; ".join(
+            f"{each[0].relative_to(folder)}: {why}" for why, each in rest[:_MOST_REASONS]
+        )
+        more = f"; {len(rest) - _MOST_REASONS:,} more" if len(rest) > _MOST_REASONS else ""
+        others = counted(len(rest), "other reason")
+        lines.append(f"{_files(paths)} in {folder} not taken for {others}: {whys}{more}")
+    return lines
+
+
+def _files(paths: Sequence[Path]) -> str:
+    folders = sum(path.is_dir() for path in paths)
+    kinds = ((len(paths) - folders, "file"), (folders, "folder"))
+    return " and ".join(counted(number, noun) for number, noun in kinds if number)
+
+
+def _endings(paths: Iterable[Path]) -> str:
+    """Which extensions there are, the commonest first: ``2 .heic, 1 .zip``."""
+    endings = Counter(path.suffix.lower() or "without one" for path in paths).most_common()
+    named = [f"{number:,} {ending}" for ending, number in endings[:_MOST_REASONS]]
+    rest = sum(number for _, number in endings[_MOST_REASONS:])
+    return ", ".join([*named, *([f"{rest:,} others"] if rest else [])])
+
+
+def _tell(found: Imported, source: Source, progress: Progress, *, news: bool) -> None:
+    for line in _left_out(found.skipped, source.folder):
+        progress.say(line)
     copies = found.copies()
     if copies and news:
         progress.say(
