@@ -166,6 +166,22 @@ def test_nothing_is_claimed_about_the_prompts_of_imported_pictures(make_study: M
     assert "the role alone" not in text
 
 
+def test_prompts_that_are_known_are_counted_beside_imported_pictures(
+    make_study: MakeStudy,
+) -> None:
+    inputs = make_study(prompts_each=3).inputs()
+    image = next(each for each in inputs.images if each.condition == "CF")
+    prompt = next(each for each in inputs.prompts if each.prompt_id == image.prompt_id)
+    came = replace(prompt, prompt_id="came", base="imported", text="")
+    photograph = replace(image, image_id="photo", prompt_id="came", generator="photos")
+
+    found = replace(inputs, prompts=[*inputs.prompts, came], images=[*inputs.images, photograph])
+    text = page_of(found).text
+
+    assert "CF the role alone, no context; of imported photos: not known 9 7 0 37" in text
+    assert "CA-R with a place or activity of the role 9 8 3 36" in text
+
+
 def test_a_condition_that_nobody_chose_is_not_named(make_study: MakeStudy) -> None:
     page = render(make_study(**AUDIT).inputs())["index.html"].decode()
 

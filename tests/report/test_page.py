@@ -258,6 +258,30 @@ def test_the_gallery_shows_another_role(study_page: Path, visit: Any) -> None:
     assert all("; asked for: a photo of a nurse" in name for name in names)
 
 
+def test_imported_photographs_stand_by_themselves_in_the_gallery(
+    tmp_path: Path, visit: Any
+) -> None:
+    study = StudyMaker(tmp_path, generators=("steady", "adaptive"), roles=("baker", "zoologist"))
+    photographs = StudyMaker(
+        tmp_path, generators=("photos",), roles=("all",), conditions=("CF",), planted=False
+    ).inputs()
+    whole = study.inputs()
+    page = written(
+        tmp_path,
+        study,
+        images=[*whole.images, *photographs.images],
+        prompts=[*whole.prompts, *photographs.prompts],
+    )
+    shown = visit(page)
+    choice = shown.page.locator("#r0-gallery-role")
+    assert choice.locator("option").all_inner_texts() == ["baker", "zoologist", "all"]
+    assert shown.texts("#r0 [data-gallery] h3") == ["steady", "adaptive"]
+    choice.select_option(label="all")
+    assert shown.texts("#r0 [data-gallery] h3") == ["photos"]
+    assert shown.texts("#r0 [data-gallery] h4") == ["condition not told"]
+    assert "no image" not in shown.page.locator("#r0 [data-gallery]").inner_text()
+
+
 def test_alternative_text_says_what_was_asked_and_read(study_page: Path, visit: Any) -> None:
     shown = visit(study_page)
     images = shown.page.locator("#r0 [data-gallery] .thumb img")

@@ -80,7 +80,7 @@ def condition_rows(inputs: ReportInputs) -> list[ConditionRow]:
     """Conditions with prompts or images, in the order of every table.
 
     Images that were imported came without the parts of their prompts, and perhaps without prompts:
-    what is not known is not counted.
+    what is not known is not counted, and it is said of which generator.
     """
     images = _images(inputs)
     rows = []
@@ -88,16 +88,16 @@ def condition_rows(inputs: ReportInputs) -> list[ConditionRow]:
         prompts = [prompt for prompt in inputs.prompts if prompt.condition == condition]
         if not images.get(condition) and not prompts:
             continue
-        named = all(prompt.text for prompt in prompts) and bool(prompts)
-        contexts, told = _contexts(inputs.estimates, condition)
+        told = [prompt for prompt in prompts if prompt.text]
+        contexts, of_prompts = _contexts(inputs.estimates, condition)
         rows.append(
             ConditionRow(
                 name=condition,
                 words=_words(condition, prompts, inputs),
-                prompts=formats.whole(len(prompts)) if named else _UNKNOWN,
+                prompts=formats.whole(len(told)) if told else _UNKNOWN,
                 contexts=contexts,
-                told=told,
-                length=_length(prompts),
+                told=of_prompts,
+                length=_length(told),
                 images=images.get(condition, 0),
             )
         )
@@ -130,8 +130,15 @@ def _images(inputs: ReportInputs) -> dict[str, int]:
 
 
 def _words(condition: str, prompts: Sequence[Prompt], inputs: ReportInputs) -> str:
-    if any(prompt.base == _IMPORTED for prompt in prompts):
+    imported = {prompt.prompt_id for prompt in prompts if prompt.base == _IMPORTED}
+    if imported and len(imported) == len(prompts):
         return f"{_UNKNOWN}: imported {'pictures' if inputs.images else 'counts'}"
+    came = sorted({image.generator for image in inputs.images if image.prompt_id in imported})
+    asked = _asked_words(condition, inputs)
+    return f"{asked}; of imported {', '.join(came)}: {_UNKNOWN}" if came else asked
+
+
+def _asked_words(condition: str, inputs: ReportInputs) -> str:
     if inputs.facts.listed:
         return _AS_LISTED
     if condition == "CA-U" and "deranged" in inputs.facts.bank:
@@ -166,9 +173,9 @@ def _contexts(estimates: pl.DataFrame, condition: str) -> tuple[str, str]:
 
 
 def _length(prompts: Sequence[Prompt]) -> str:
-    if not prompts or any(not prompt.text or prompt.base == _IMPORTED for prompt in prompts):
-        return _UNKNOWN
-    return _span(sorted({len(prompt.text.split()) for prompt in prompts}))
+    """Words a prompt, where they are known: an imported one may be a short name."""
+    lengths = {len(prompt.text.split()) for prompt in prompts if prompt.base != _IMPORTED}
+    return _span(sorted(lengths)) if lengths else _UNKNOWN
 
 
 def _span(values: Sequence[float]) -> str:

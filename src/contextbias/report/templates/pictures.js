@@ -90,20 +90,27 @@ const fillGallery = (grid, reader, role) => {
   grid.replaceChildren();
   const generators = used(pictures.generator);
   for (const generator of generators) {
+    const here = conditions.filter((condition) => totals.has(`${generator}|${role}|${condition}`));
+    if (!here.length) continue;
+    // Of pictures that came without a role, CF alone is what nobody has said.
+    const untold = vocabulary.roles[role] === "all" && here.every((c) => vocabulary.conditions[c] === "CF");
     if (generators.length > 1) grid.append(make("h3", {}, vocabulary.generators[generator]));
     for (const condition of conditions) {
       const list = cell(generator, role, condition);
-      const name = conditions.length > 1 ? make("h4", {}, conditionOf(condition)) : null;
+      const words = untold ? "condition not told" : conditionOf(condition);
+      const name = conditions.length > 1 && here.includes(condition) ? make("h4", {}, words) : null;
       const part = shown(generator, role, condition);
       const title = make("div", {}, name, part ? make("p", { class: "soft" }, part) : null);
       const first = conditions.length > 1 ? 6 : 24;
-      grid.append(make("div", {}, title, list.length ? thumbs(reader, list, () => "", first) : make("p", { class: "soft" }, "no image")));
+      grid.append(make("div", {}, title, list.length ? thumbs(reader, list, () => "", first) : ""));
     }
   }
 };
 
 const gallery = (box, reader) => {
-  const roles = used(pictures.role).sort((a, b) => vocabulary.roles[a].localeCompare(vocabulary.roles[b]));
+  // Last the pictures that came without a role.
+  const roles = used(pictures.role).sort((a, b) =>
+    (vocabulary.roles[a] === "all") - (vocabulary.roles[b] === "all") || vocabulary.roles[a].localeCompare(vocabulary.roles[b]));
   const grid = make("div", { class: "gallery" });
   const choice = make("select", { id: `${reader}-gallery-role` }, ...roles.map((r) => make("option", { value: r }, vocabulary.roles[r])));
   choice.addEventListener("change", () => fillGallery(grid, reader, Number(choice.value)));
