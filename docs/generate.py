@@ -318,12 +318,13 @@ def errors_page() -> Iterator[str]:
     """The exception tree and the exit codes."""
     yield "# Errors and exit codes"
     codes = (
-        ("0", "Done. Refusals and unknowns are data."),
+        ("0", "Done. A reader's refusals and unknowns are data."),
         ("1", "A gate or a check failed."),
         ("2", "The call, the configuration or the input as a whole is wrong."),
         (
             "3",
-            "Finished, but some items failed (corrupt, blank, blocked, errors); they are listed.",
+            "Some items failed (corrupt, blank, blocked, errors) and are listed, or a generator or "
+            "reader stopped before the end; what was finished is kept.",
         ),
         ("130", "Interrupted. What was finished is kept; run the same command again to go on."),
     )

@@ -10,7 +10,7 @@
     │   └── StudyError    2   a study folder: missing, locked, newer than this version
     ├── MissingPart       2   an extra, a weight file or a program that is not installed
     ├── CheckFailed       1   a gate or a verification did not hold
-    └── Incomplete        3   finished, but some items failed; they are listed
+    └── Incomplete        3   some items failed and are listed, or a stage stopped before its end
 
 A refusal or an unknown of a model is data, a row with a reason: never an exception.
 """
@@ -85,7 +85,7 @@ class CheckFailed(ContextBiasError):
 
 
 class Incomplete(ContextBiasError):
-    """The work is finished, but some items failed."""
+    """Some items failed, or a generator, a reader or another stage stopped before its end."""
 
     exit_code = 3
 

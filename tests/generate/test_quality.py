@@ -312,6 +312,18 @@ def test_a_generator_that_makes_nothing_but_black_is_stopped(study: Any) -> None
     assert {i.status for i in images(root)} == {"blank"}
 
 
+def test_where_no_image_is_of_use_each_is_listed_with_its_reason(study: Any) -> None:
+    root = study('{ makes = "black", everywhere = true }')
+    done = CliRunner().invoke(app, ["run", str(root)])
+    assert isinstance(done.exception, Incomplete)
+    assert "of 18 images, all failed or show nothing" in str(done.exception)
+    listed = [line for line in done.stderr.splitlines() if line.startswith("  blank: images/")]
+    assert len(listed) == 18
+    assert all(line.endswith(": black") for line in listed)
+    said = CliRunner().invoke(app, ["status", str(root)]).stdout
+    assert "18 blank; 18 wanted\n            blank: black\n" in said
+
+
 def test_what_is_no_picture_is_an_error(study: Any) -> None:
     root = study('{ makes = "text" }')
     run(root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from contextbias.pipeline import Done, Options
+    from contextbias.pipeline import Done, Failure, Options
     from contextbias.store import Study
 
 StudyFolder = Annotated[
@@ -179,13 +180,19 @@ def run_stages(folder: Path, stages: Sequence[str], options: Options) -> Study:
 
     Raises:
         typer.Exit: 130, when interrupted.
+        Incomplete: A stage stopped before its end; what failed so far is listed.
     """
+    from contextbias.errors import Incomplete
+    from contextbias.pipeline import failures
     from contextbias.pipeline import run as run_pipeline
     from contextbias.store import Study
 
     with Study.open(folder, writing=True) as study:
         try:
             done = run_pipeline(study, stages, options)
+        except Incomplete:
+            _list_failures(failures(study))
+            raise
         except KeyboardInterrupt:
             options.progress.say(
                 "interrupted; what was finished is kept: run the same command again to go on"
@@ -202,7 +209,7 @@ def finish(study: Study, *, report: bool = True) -> None:
     Raises:
         Incomplete: Some items failed.
     """
-    from contextbias.errors import Incomplete, one_line
+    from contextbias.errors import Incomplete
     from contextbias.pipeline import failures
     from contextbias.store import Study as Opened
 
@@ -210,10 +217,7 @@ def finish(study: Study, *, report: bool = True) -> None:
         failed = failures(reopened)
     if report and study.report_path.is_file():
         print(study.report_path)
-    for failure in failed[:_SHOWN_FAILURES]:
-        _say(one_line(f"  {failure.status}: {failure.what}: {failure.reason}"))
-    if len(failed) > _SHOWN_FAILURES:
-        _say(f"  and {len(failed) - _SHOWN_FAILURES:,} more")
+    _list_failures(failed)
     if failed:
         one = len(failed) == 1
         fix = f"{'it counts' if one else 'they count'} as missing, with the reason, in every number"
@@ -222,6 +226,22 @@ def finish(study: Study, *, report: bool = True) -> None:
         raise Incomplete(
             f"finished, but {len(failed):,} {'item' if one else 'items'} failed (listed above)", fix
         )
+
+
+def _list_failures(failed: Sequence[Failure]) -> None:
+    """One line for each, the first of each reason before the second of any."""
+    from contextbias.errors import one_line
+
+    seen: Counter[tuple[str, str]] = Counter()
+    ranked = []
+    for failure in failed:
+        ranked.append((seen[failure.status, failure.reason], failure))
+        seen[failure.status, failure.reason] += 1
+    shown = [failure for _, failure in sorted(ranked, key=lambda each: each[0])]
+    for failure in shown[:_SHOWN_FAILURES]:
+        _say(one_line(f"  {failure.status}: {failure.what}: {failure.reason}"))
+    if len(failed) > _SHOWN_FAILURES:
+        _say(f"  and {len(failed) - _SHOWN_FAILURES:,} more")
 
 
 def print_done(done: Sequence[Done], *, narrowed: bool = False) -> None:

@@ -34,6 +34,7 @@ def _lines(state: dict[str, Any]) -> list[str]:
     lines = [f"{state['name']} ({state['folder']})", f"prompts     {state['prompts']:,}"]
     for name in ("images", "readings"):
         lines.append(f"{name:<12}{_made(state[name])}")
+        lines += _why(state[name], state["reasons"][name])
         if name == "images" and state["duplicates"]:
             lines.append(
                 f"            {state['duplicates']:,} have the pixels of another one by the same "
@@ -103,4 +104,15 @@ def _derived(state: dict[str, Any]) -> list[str]:
         if with_other:
             older = f", measured with --preset {with_other}; study.toml says {state['preset']}"
         lines.append(f"{name:<12}{there or 'not yet'}{older}")
+    return lines
+
+
+def _why(counts: dict[str, int], reasons: dict[str, dict[str, Any]]) -> list[str]:
+    """The commonest reason of each status that is not ``ok``."""
+    from contextbias.errors import one_line
+
+    lines = []
+    for status, found in reasons.items():
+        whole = "" if found["rows"] == counts[status] else f" ({found['rows']:,} of them)"
+        lines.append(one_line(f"            {status}: {found['reason']}{whole}"))
     return lines

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from contextbias.config import BackendSection
-from contextbias.errors import ConfigError, InputError
+from contextbias.errors import ConfigError, Incomplete, InputError
 from contextbias.extract.work import ExtractTask, Question, reading_id
 from contextbias.files import drop_receipts
 from contextbias.generate.duplicates import Duplicates, duplicates
@@ -36,7 +36,7 @@ def bench(wanted: Wanted, _: Options) -> Done:
         return Done("bench", 0, "no generator draws, so no prompts are needed")
     state = f"{new:,} new" if new else "nothing new"
     state += "" if wanted.drawn else "; no generator draws them yet"
-    summary = f"{len(wanted.prompts):,} prompts for {counted(roles, 'role')}, {state}"
+    summary = f"{counted(len(wanted.prompts), 'prompt')} for {counted(roles, 'role')}, {state}"
     return Done("bench", new, summary + _seeds_given(wanted))
 
 
@@ -195,7 +195,8 @@ def extract(wanted: Wanted, options: Options) -> Done:
 
     Raises:
         ConfigError: No reader is configured.
-        InputError: There is no image to read.
+        InputError: There is no image at all.
+        Incomplete: There are some, and none of them is of use.
     """
     study = wanted.study
     if not study.config.readers and _came_read(wanted):
@@ -204,7 +205,7 @@ def extract(wanted: Wanted, options: Options) -> Done:
         raise ConfigError(*_no_reader(wanted))
     images = [image for image in wanted.images() if image.status == OK]
     if not images:
-        raise InputError(*_nothing_to_read(wanted, options))
+        raise _nothing_to_read(wanted, options)
     chosen = [image for image in images if is_chosen(image, options)]
     new = failed = 0
     for section in study.config.readers:
@@ -216,12 +217,12 @@ def extract(wanted: Wanted, options: Options) -> Done:
     readers = len(study.config.readers)
     total = len(wanted.readings(images))
     done = f"{new:,} new, {failed:,} without an answer" if new else "nothing to do"
-    plural = "s" if readers > 1 else ""
     kept = _kept(wanted.unused_readings(images))
     further = len(wanted.repeat_ids(images))
     done += f"; {counted(further, 'further reading')} of a sample" if further else ""
     done += _in_batches(wanted)
-    return Done("extract", new, f"{total:,} readings by {readers} reader{plural}, {done}{kept}")
+    there = f"{counted(total, 'reading')} by {counted(readers, 'reader')}"
+    return Done("extract", new, f"{there}, {done}{kept}")
 
 
 def _in_batches(wanted: Wanted) -> str:
@@ -262,14 +263,17 @@ def _came_read(wanted: Wanted) -> bool:
     return bool(wanted.reader_rows) or bool(wanted.study.counts()["frequencies"])
 
 
-def _nothing_to_read(wanted: Wanted, options: Options) -> tuple[str, str]:
+def _nothing_to_read(wanted: Wanted, options: Options) -> InputError | Incomplete:
     failed = len(wanted.images())
     if failed:
-        seen = f"none of its {failed:,} images was made or can be decoded"
-        return f"{wanted.study.root} has no image to read: {seen}", "see `contextbias status`"
+        return Incomplete(
+            f"{wanted.study.root} has no image to read: of {counted(failed, 'image')}, all failed or "
+            "show nothing",
+            "correct the causes and run again",
+        )
     narrowed = (options.limit, options.roles, options.generators) != (None, None, None)
     fix = "without --limit, --roles and --generators" if narrowed else "with the generate stage"
-    return f"{wanted.study.root} has no image to read", f"run it {fix}"
+    return InputError(f"{wanted.study.root} has no image to read", f"run it {fix}")
 
 
 def _read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +95,7 @@ def status(study: Study) -> dict[str, Any]:
             "wanted": (asked - failed) * len(wanted.reader_names),
             **_by_status(reading.status for reading in readings),
         },
+        "reasons": {"images": _reasons(images), "readings": _reasons(readings)},
         "duplicates": duplicates(images),
         "mixed_revisions": mixed(images),
         "counted_prompts": study.counts()["frequencies"],
@@ -142,6 +144,16 @@ def _validation(study: Study) -> dict[str, Any] | None:
 
 def _by_status(statuses: Any) -> dict[str, int]:
     return dict(sorted(Counter(statuses).items()))
+
+
+def _reasons(rows: Iterable[ImageRow | ReadingRow]) -> dict[str, dict[str, Any]]:
+    """Status -> the commonest reason that its rows have, and how many of them have it."""
+    by_status: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row.status != OK and row.reason:
+            by_status.setdefault(row.status, Counter())[row.reason] += 1
+    first = {status: found.most_common(1)[0] for status, found in sorted(by_status.items())}
+    return {status: {"reason": reason, "rows": rows} for status, (reason, rows) in first.items()}
 
 
 def _name_of(image: ImageRow) -> str:
