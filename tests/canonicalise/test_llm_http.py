@@ -149,7 +149,7 @@ def test_plan_says_that_terms_are_still_to_come(study: Path) -> None:
         more = text.replace("images_per_prompt = 1", "images_per_prompt = 2")
         (study / "study.toml").write_text(more)
         note = in_plan(study)["notes"][0]
-    assert note == "of the 36 readings so far; 36 to come may bring further terms"
+    assert note == "of 36 readings so far; 36 to come may bring further terms"
 
 
 def test_plan_says_what_grouping_lacks(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

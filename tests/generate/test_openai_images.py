@@ -440,6 +440,7 @@ def test_a_wrong_option_is_named(options: dict[str, Any], message: str) -> None:
 def test_any_size_of_a_new_model_is_taken() -> None:
     for size in ("1024x1024", "1536x864", "3840x2160", "auto"):
         check_size("gpt-image-2.5-flare", image_model("gpt-image-2.5-flare"), size)
+    assert "size" not in OpenAIImages({"model": "m", "size": ""}).settings()["request"]
     OpenAIImages({"model": "gpt-image-2.5-sunburst", "quality": "max"})
 
 

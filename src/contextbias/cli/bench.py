@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from contextbias.progress import counted
+
 if TYPE_CHECKING:
     from contextbias.bench.builder import Proposal, Subject
     from contextbias.llm import Journal, Settler
@@ -183,12 +185,13 @@ def _propose(
     else:
         said = "; ".join(f"{about}: {why}" for about, why in found.unanswered[:1])
         raise Incomplete(
-            f"no candidate came of {len(found.unanswered):,} questions ({said or 'no reason'})",
+            f"no candidate came of {counted(len(found.unanswered), 'question')} "
+            f"({said or 'no reason'})",
             "correct the cause, or ask another model",
         )
     if found.unanswered:
         raise Incomplete(
-            f"{len(found.unanswered):,} questions have no usable answer",
+            f"no usable answer to {counted(len(found.unanswered), 'question')}",
             f"add lines to {path} by hand, or ask another model",
         )
 
@@ -215,7 +218,7 @@ def _plan(subject: Subject, proposer: Settler, judge: Settler) -> None:
         expected = served.forecast(questions)
         money = "price not known" if expected.money is None else f"about {expected.money:.2f} USD"
         typer.echo(
-            f"{what}: {expected.calls:,} questions to {served.options.model}, about "
+            f"{what}: {counted(len(questions), 'question')} to {served.options.model}, about "
             f"{expected.tokens_in:,} tokens sent and {expected.tokens_out:,} received, {money}"
         )
         if (budget := expected.budget_words(len(questions))) is not None:
@@ -279,11 +282,11 @@ def _assemble(
         typer.echo(str(fault))
     if faults:
         raise CheckFailed(
-            f"{len(faults):,} faults in {out}",
+            f"{counted(len(faults), 'fault')} in {out}",
             f"correct {review} and run this again, or allow a word in [checks]",
         )
-    number = len(build_prompts(bank))
-    typer.echo(f"{out}: {len(bank.entries)} roles, {number:,} prompts, no fault", err=True)
+    sizes = f"{counted(len(bank.entries), 'role')}, {counted(len(build_prompts(bank)), 'prompt')}"
+    typer.echo(f"{out}: {sizes}, no fault", err=True)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contextbias.progress import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -117,7 +119,7 @@ def prompts(
     else:
         _write(_listing(built, form, out), out)
         if out is not None:
-            typer.echo(f"{len(built):,} prompts are in {out}", err=True)
+            typer.echo(f"{counted(len(built), 'prompt')} in {out}", err=True)
 
 
 def _built(
@@ -161,9 +163,9 @@ def _check(name: str, options: BenchOptions) -> None:
     for fault in faults:
         print(fault)
     if faults:
-        raise CheckFailed(f"{len(faults):,} faults in {bank.source.path}")
+        raise CheckFailed(f"{counted(len(faults), 'fault')} in {bank.source.path}")
     count = len(build_prompts(bank, None, options))
-    roles = f"{len(bank.roles)} roles, {count:,} prompts"
+    roles = f"{counted(len(bank.roles), 'role')}, {counted(count, 'prompt')}"
     typer.echo(f"{options.label(bank)}: {roles}, no fault", err=True)
 
 

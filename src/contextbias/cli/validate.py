@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contextbias.cli.run import Batch, Engine, Generators, Limit, StudyFolder
+from contextbias.progress import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def _print_forecast(folder: Path, size: Size, *, as_json: bool) -> None:
         return
     few = found["asked"] > found["prompts"]
     why = f" ({found['asked']:,} were asked for; the study's labels give no more)" if few else ""
-    print(f"{found['prompts']:,} prompts{why}, such as")
+    print(f"{counted(found['prompts'], 'prompt')}{why}, such as")
     print("\n".join(f"  {text}" for text in found["examples"]))
     print("\n".join(work_lines(found["work"])))
     print("nothing was done (--dry-run)")

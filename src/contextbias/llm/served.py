@@ -46,16 +46,16 @@ class ServedOptions(ConnectionOptions, PacingOptions, BudgetOptions):
     model: str = Field(min_length=1)
     """Name of the model, as the server knows it: ``gpt-5.4-mini``, or a dated snapshot of it."""
     reasoning_effort: str | None = None
-    """``minimal``, ``low``, ``medium``, ``high``, as the model has it; None: the profile's."""
+    """``minimal``, ``low``, ``medium``, ``high``, as the model has it; left out: the profile's."""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """None: the server's default. Models that reason refuse one."""
+    """Left out: the server's default. Models that reason refuse one."""
     seed: int | None = None
     """For servers that know one."""
     reasoning_tokens: int = Field(default=4000, ge=0)
     """Room for hidden reasoning in the limit of an answer, with models that reason."""
     structured: str | None = None
     """How JSON is asked for: ``json_schema``, ``json_object_schema`` (llama-cpp-python),
-    ``json_object`` or ``none``; None: the profile's. Answers are checked in any case."""
+    ``json_object`` or ``none``; left out: the profile's. Answers are checked in any case."""
 
 
 class ServedModel:

@@ -19,7 +19,7 @@ from contextbias.pipeline.model_labels import (
     work_of,
     work_of_a_thousand,
 )
-from contextbias.progress import Progress
+from contextbias.progress import Progress, counted
 from contextbias.schema import CODEBOOK_VERSION, EMPTY, UNKNOWN
 from contextbias.store import MAPPING_FILE, Study
 from contextbias.tables import ReadingRow
@@ -127,8 +127,8 @@ def label_work(wanted: Wanted, coming: int) -> LabelWork | None:
         return LabelWork(0, 0, Forecast(notes=(str(error),)))
     notes = found.forecast.notes
     if coming:
-        notes = (f"of the {len(readings):,} readings so far; {coming:,} to come may bring further "
-                 "terms", *notes)  # fmt: skip
+        notes = (f"of {counted(len(readings), 'reading')} so far; {coming:,} to come may bring "
+                 "further terms", *notes)  # fmt: skip
     size = 4 * (found.forecast.tokens_out or 0)
     return replace(found, forecast=replace(found.forecast, notes=notes, size=size))
 
@@ -154,7 +154,7 @@ def say_changes(study: Study, mapping: LabelMapping, say: Callable[[str], None])
     labels = sum(len({*pairs.values()} - {UNKNOWN, EMPTY}) for pairs in mapping.labels.values())
     rules = Counter(rule for pairs in mapping.rules.values() for rule in pairs.values())
     by = ", ".join(f"{number:,} by {rule}" for rule, number in sorted(rules.items()))
-    say(f"{terms:,} terms are {labels:,} labels" + (f" ({by})" if by else ""))
+    say(f"{counted(labels, 'label')} of {counted(terms, 'term')}" + (f" ({by})" if by else ""))
     before = _last(study)
     if before is None or not before.made:
         return
@@ -209,7 +209,7 @@ def _ungrouped(study: Study, readings: Sequence[ReadingRow]) -> LabelMapping:
 def _encoder(number: int, say: Callable[[str], None]) -> Encoder:
     from contextbias.canonicalise.encoder import MiniLM
 
-    say(f"grouping {number:,} terms")
+    say(f"grouping {counted(number, 'term')}")
     try:
         return MiniLM()
     except MissingPart as error:

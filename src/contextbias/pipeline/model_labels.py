@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contextbias.llm import Asker, Journal, Settler
-from contextbias.progress import Progress
+from contextbias.progress import Progress, counted
 from contextbias.store import Study
 
 if TYPE_CHECKING:
@@ -139,7 +139,9 @@ def decisions_in_words(mapping: LabelMapping) -> list[str]:
     asked = sum(found.values()) - found["alone"] - found["not asked"]
     if not asked:
         return []
-    line = f"{asked:,} groups put to {mapping.made['model']['model']}: {found['kept']:,} kept"
+    line = (
+        f"{counted(asked, 'group')} put to {mapping.made['model']['model']}: {found['kept']:,} kept"
+    )
     line += f", {found['changed']:,} changed"
     rest = {status: n for status, n in found.items() if status not in _ANSWERED}
     lines = [line, *_large_labels(mapping)]

@@ -53,8 +53,8 @@ class BatchOptions(Options):
     batch_megabytes: float = Field(default=190.0, gt=0)
     """Most megabytes of one file of requests; OpenAI takes 200."""
     batch_tokens: int | None = Field(default=None, ge=1)
-    """Most tokens that may be enqueued, over all batches: the account's limit. None: found out, by
-    what the provider refuses."""
+    """Most tokens that may be enqueued, over all batches: the account's limit. Left out: found out,
+    by what the provider refuses."""
     batch_poll: float = Field(default=30.0, gt=0)
     """Seconds between two looks at what is with the provider."""
 

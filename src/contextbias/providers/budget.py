@@ -21,14 +21,14 @@ class BudgetOptions(Options):
 
     budget: float | None = Field(default=None, gt=0)
     """At most so much is spent by this backend in this study, over all runs; then it pauses. In
-    the currency of the price table (USD). None: no limit."""
+    the currency of the price table (USD). Left out: no limit."""
     price_input: float | None = Field(default=None, ge=0)
-    """Price of a million tokens sent; None: as in the price table."""
+    """Price of a million tokens sent; left out: as in the price table."""
     price_cached: float | None = Field(default=None, ge=0)
-    """Price of a million tokens sent that were in the provider's cache; None: as in the table, or
-    as `price_input` where that is given."""
+    """Price of a million tokens sent that were in the provider's cache; left out: as in the
+    table, or as `price_input` where that is given."""
     price_output: float | None = Field(default=None, ge=0)
-    """Price of a million tokens received; None: as in the price table."""
+    """Price of a million tokens received; left out: as in the price table."""
 
 
 class Budget:

@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 from contextbias.engines.devices import cores
 from contextbias.errors import ContextBiasError, Incomplete, MissingPart
 from contextbias.interrupts import Interrupts
+from contextbias.progress import counted
 from contextbias.providers.budget import Budget
 from contextbias.providers.connection import Connection
 from contextbias.providers.line import Line, Tally
@@ -97,9 +98,11 @@ class State:
         if self.projected is not None:
             parts.append(f"{self.projected:.2f} projected")
         if self.unknown and self.spent is not None:
-            parts.append(f"{self.unknown:,} answers without usage, taken as expected")
+            parts.append(f"{counted(self.unknown, 'answer')} without usage, taken as expected")
         if self.unaccounted and self.spent is not None:
-            parts.append(f"{self.unaccounted:,} sendings without an answer, perhaps charged")
+            parts.append(
+                f"{counted(self.unaccounted, 'sending')} without an answer, perhaps charged"
+            )
         return ", ".join(parts)
 
 
@@ -334,7 +337,7 @@ def over_budget(budget: Budget) -> Incomplete:
     """The pause of a budget that has no room for another request."""
     said = f"{budget.spent:.4g} spent"
     if budget.unknown:
-        said += f"; {budget.unknown:,} answers came without usage, and are taken as expected"
+        said += f"; {counted(budget.unknown, 'answer')} came without usage, taken as expected"
     return Incomplete(
         f"the budget of {budget.limit or 0:g} USD has no room for another request ({said})",
         "raise budget in study.toml and run again; only what is missing will be asked for",

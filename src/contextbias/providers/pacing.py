@@ -29,9 +29,10 @@ class PacingOptions(Options):
     concurrency: int = Field(default=64, ge=1, le=1000)
     """At most so many requests at a time. How many there are adapts to what the service takes."""
     requests_per_minute: float | None = Field(default=None, gt=0)
-    """At most so many requests a minute; None: as many as the service takes."""
+    """At most so many requests a minute; left out: as many as the service takes."""
     tokens_per_minute: float | None = Field(default=None, gt=0)
-    """At most so many tokens a minute, sent and received; None: as many as the service takes."""
+    """At most so many tokens a minute, sent and received; left out: as many as the service
+    takes."""
     retries: int = Field(default=5, ge=0)
     """How often a request is sent again after a 5xx, a time-out or a cut connection."""
     patience: float = Field(default=900.0, gt=0)

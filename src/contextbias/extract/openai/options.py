@@ -43,7 +43,7 @@ class OpenAIReaderOptions(ConnectionOptions, PacingOptions, BudgetOptions, Batch
     quality: int = Field(default=90, ge=1, le=100)
     """Of JPEG."""
     detail: Literal["low", "high", "auto"] | None = None
-    """How closely the service is asked to look; None: its own default. Not every server knows
+    """How closely the service is asked to look; left out: its own default. Not every server knows
     it."""
     people: int = Field(default=MOST_PEOPLE, ge=1, le=20)
     """At most so many people are described, the most prominent first."""
@@ -52,9 +52,9 @@ class OpenAIReaderOptions(ConnectionOptions, PacingOptions, BudgetOptions, Batch
     otherwise. Servers without schemas: ``json_object_schema`` (llama-cpp-python), ``json_object``
     or ``none``, with the schema in words. It is never changed on the quiet."""
     reasoning_effort: str | None = None
-    """Of models that reason; None: as in the model's profile."""
+    """Of models that reason; left out: as in the model's profile."""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """None: the service's own. Models that refuse one are known by their profile."""
+    """Left out: the service's own. Models that refuse one are known by their profile."""
     seed: int | None = None
     """For servers that know one."""
     max_tokens: int = Field(default=4096, ge=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from contextbias.errors import ConfigError
 from contextbias.generate.openai_images.models import (
@@ -30,22 +30,23 @@ class OpenAIImagesOptions(ConnectionOptions, PacingOptions, BudgetOptions):
     """What the service does not tell about the model: a commit, a quantisation. Part of the
     generator's identity, and sent nowhere."""
     size: str | None = "1024x1024"
-    """Width and height; None: the service's own, which may differ from picture to picture."""
+    """Width and height; ``""``: the service's own, which may differ from picture to picture."""
     quality: str | None = None
-    """``low``, ``medium``, ``high`` …; None: the service's own choice, which decides the price."""
+    """``low``, ``medium``, ``high`` …; left out: the service's own choice, which decides
+    the price."""
     background: str | None = None
-    """``opaque``, ``transparent`` or ``auto``; None: the service's own."""
+    """``opaque``, ``transparent`` or ``auto``; left out: the service's own."""
     output_format: str | None = None
-    """``png``, ``webp`` or ``jpeg``; None: the service's own (OpenAI's is PNG). Pictures are kept
-    as the study's masters in any case."""
+    """``png``, ``webp`` or ``jpeg``; left out: the service's own (OpenAI's is PNG). Pictures are
+    kept as the study's masters in any case."""
     output_compression: int | None = Field(default=None, ge=0, le=100)
-    """Of WebP and JPEG, in percent; None: the service's own."""
+    """Of WebP and JPEG, in percent; left out: the service's own."""
     moderation: str | None = None
-    """``low`` or ``auto``: how strict the service's filter is; None: its own. It decides what is
-    blocked, and so which pictures there are."""
+    """``low`` or ``auto``: how strict the service's filter is; left out: its own. It decides what
+    is blocked, and so which pictures there are."""
     response_format: Literal["b64_json", "url"] | None = None
-    """For servers that are asked how to answer; None: not asked. Both kinds of answer are
-    understood."""
+    """For servers that are asked how to answer; left out: not asked. Both kinds of answer
+    are understood."""
     send_seed: bool = False
     """Send the seed, as ``seed``. OpenAI's API has none; some servers do."""
     extra: dict[str, Any] = Field(default_factory=dict)
@@ -53,7 +54,12 @@ class OpenAIImagesOptions(ConnectionOptions, PacingOptions, BudgetOptions):
     concurrency: int = Field(default=16, ge=1, le=1000)
     """At most so many requests at a time. How many there are adapts to what the service takes."""
     price_image: float | None = Field(default=None, ge=0)
-    """Price of a picture, beside its tokens; None: as in the price table."""
+    """Price of a picture, beside its tokens; left out: as in the price table."""
+
+    @field_validator("size")
+    @classmethod
+    def _is_given(cls, value: str | None) -> str | None:
+        return value or None
 
     def check(self, known: ImageModel) -> None:
         """Refuse what the model is known not to take, before any request.
