@@ -267,8 +267,8 @@ def _nothing_to_read(wanted: Wanted, options: Options) -> InputError | Incomplet
     failed = len(wanted.images())
     if failed:
         return Incomplete(
-            f"{wanted.study.root} has no image to read: of {counted(failed, 'image')}, all failed or "
-            "show nothing",
+            f"{wanted.study.root} has no image to read: of {counted(failed, 'image')}, all failed "
+            "or show nothing",
             "correct the causes and run again",
         )
     narrowed = (options.limit, options.roles, options.generators) != (None, None, None)
