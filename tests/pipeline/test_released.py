@@ -234,7 +234,7 @@ def test_pictures_beside_records_are_found(tmp_path: Path) -> None:
 def test_our_own_form_reads_images_that_the_study_has(tmp_path: Path) -> None:
     text = '[[generators]]\nname = "mine"\nbackend = "folder"\noptions = { source = "../in" }\n'
     (tmp_path / "in").mkdir()
-    Image.new("RGB", (8, 8)).save(tmp_path / "in" / "1.png")
+    Image.linear_gradient("L").save(tmp_path / "in" / "1.png")
     with made(tmp_path, text) as study:
         pipeline.run(study, ("generate",), Options())
         (image,) = study.images()

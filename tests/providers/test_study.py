@@ -282,7 +282,7 @@ def test_a_picture_that_is_replaced_while_a_batch_is_out_is_asked_about_anew(
     root, pictures = tmp_path / "s", tmp_path / "pictures/nurse"
     pictures.mkdir(parents=True)
     for number in range(3):
-        Image.new("RGB", (32, 32), (80 * number, 20, 20)).save(pictures / f"{number}.png")
+        Image.linear_gradient("L").rotate(90 * number).save(pictures / f"{number}.png")
     folder = f'''[[generators]]
 name = "g"
 backend = "folder"
@@ -295,7 +295,7 @@ options = {{ source = "{tmp_path}/pictures", pattern = "{{role}}/{{seed}}.png" }
         options = Options(batch=True, progress=_Lid())
         with Study.open(root, writing=True) as study, pytest.raises(_LidClosed):
             pipeline.run(study, ("bench", "generate", "extract"), options)
-        Image.new("RGB", (32, 32), (20, 20, 250)).save(pictures / "1.png")
+        Image.radial_gradient("L").save(pictures / "1.png")
         with Study.open(root, writing=True) as study:
             pipeline.run(study, ("generate", "extract"), Options(batch=True))
         asked = Counter(entry.key for entry in provider.billed())
