@@ -93,6 +93,7 @@ def test_faults_of_a_role_point_into_that_role(changed: Changed) -> None:
     role = line_of(path, 'name = "baker"') - 1
     assert all(f"unrelated to 'baker' (line {role})" in fault.message for fault in overlaps)
     rows = path.read_text("utf-8").splitlines()
+    assert all("under allow in [checks]" in fault.message for fault in overlaps)
     for fault in overlaps:  # the line is the everyday context's
         assert fault.message.split("'")[1] in rows[fault.line - 1]
 

@@ -10,6 +10,7 @@ import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -217,6 +218,17 @@ def test_an_unknown_role_names_the_nearest_and_how_to_list_them() -> None:
     with pytest.raises(BankError, match=r"no role 'nuse'.*[Dd]id you mean 'nurse'.*--list"):
         build_prompts(BANK, ["baker", "nuse"])
     with pytest.raises(BankError, match=r"no role 'xyz'.*--list"):
+        build_prompts(BANK, ["xyz"])
+
+
+def test_the_way_to_list_roles_names_the_bank(tmp_path: Path) -> None:
+    with pytest.raises(BankError, match=r"`contextbias prompts --bank contextbench-de --list`"):
+        build_prompts(load_bank("contextbench-de"), ["xyz"])
+    path = tmp_path / "my bees.toml"
+    path.write_text(BANK.source.text + "\n# a change\n")
+    with pytest.raises(BankError, match=r"`contextbias prompts --bank '.*my bees.toml' --list`"):
+        build_prompts(load_bank(path), ["xyz"])
+    with pytest.raises(BankError, match=r"`contextbias prompts --list`"):
         build_prompts(BANK, ["xyz"])
 
 

@@ -164,6 +164,9 @@ def test_labels_command(study: Path) -> None:
     lines = every.stdout.splitlines()
     assert lines[0] == "dimension,label,term,rule"
     assert len(lines) - 1 == sum(len(pairs) for pairs in mapping(study).labels.values())
+    none = call("labels", study)
+    assert none.stdout.splitlines() == ["dimension,label,term,rule"]
+    assert "no label has several terms; --all shows every term" in none.stderr
     (study / "own.toml").write_text('[clothing_garment]\n"scrubs" = "gown"\n')
     old = shutil.copy(study / "derived" / "mapping.json", study / "old.json")
     change(study, '"table"', '"table"\noverrides = "own.toml"')

@@ -380,7 +380,9 @@ def test_from_the_studys_own_estimates(finished: Path) -> None:
     rows = table.filter(pl.col("reader") == "vlm", pl.col("estimand") == "intraclass_correlation")
     mean = rows["point"].drop_nulls().mean()
     assert found["likeness"]["correlation"] == pytest.approx(mean)
-    assert "this study's estimates" in found["likeness"]["source"]
+    dimensions = rows.drop_nulls("point")["dimension"].n_unique()
+    said = f"this study's estimates: mean over {dimensions} dimensions of 1 generator, at most"
+    assert said in found["likeness"]["source"]
     assert [row["what"] for row in found["bias_intensity"]] == [
         "overall",
         "people",

@@ -392,6 +392,12 @@ def test_a_phone_never_scrolls_sideways(
     shown = visit(page, viewport={"width": 390, "height": 844})
 
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
+    conditions = shown.page.locator("[aria-label=Conditions]")
+    if kind == "study":
+        assert conditions.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+    shown.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert shown.page.locator(".topbar").bounding_box()["y"] < 0
+    shown.page.evaluate("scrollTo(0, 0)")
     under = shown.page.locator("#r0 .labels .under").all_inner_texts()
     assert under[1].startswith("CF " if kind == "study" else "Share ")
     method = shown.page.locator("nav:visible a").last.bounding_box()

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import io
+import re
+from pathlib import Path
 
 import polars as pl
+from tests.conftest import CHECKOUT
 from tests.report.made_study import MakeStudy
 
+import contextbias.report
 from contextbias.report.tables import csv_files
 
 
@@ -55,3 +59,15 @@ def test_tables_without_rows_are_left_out(make_study: MakeStudy) -> None:
         "missing.csv",
     ]
     assert "prevalence_CA-R" not in files["associations.csv"].decode().splitlines()[0]
+
+
+def test_the_page_about_the_report_names_every_table() -> None:
+    name = r"[a-z_0-9]+\.csv"
+    source = Path(contextbias.report.__file__).parent
+    written = {
+        found
+        for path in source.glob("*.py")
+        for found in re.findall(f'"({name})"', path.read_text())
+    }
+    page = (CHECKOUT / "docs/report.md").read_text().partition("## Files")[2]
+    assert set(re.findall(f"`({name})`", page)) == written

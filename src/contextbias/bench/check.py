@@ -121,7 +121,8 @@ def _overlaps(bank: Bank) -> Iterator[Fault]:
             message = (
                 f"{context.name!r} counts as unrelated to {role.stem!r} (line "
                 f"{bank.source.role(role.entry)}) but overlaps with {own!r}: "
-                "add it to the role's avoid, or its tag to work"
+                "add it to the role's avoid, or its tag to work; a word that has another sense "
+                "in one of them may stand under allow in [checks]"
             )
             line = bank.source.line(table="everyday", value=context.text)
             yield Fault("overlap", message, line, bank.source.path)

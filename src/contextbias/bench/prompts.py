@@ -5,6 +5,7 @@ See ``sentences.py`` for what they say, ``options.py`` for the options.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from contextbias.bench.assignment import assign_unrelated
@@ -13,6 +14,7 @@ from contextbias.bench.contexts import Contexts
 from contextbias.bench.derangement import assign_deranged
 from contextbias.bench.options import BenchOptions
 from contextbias.bench.sentences import Sentence, sentences_of
+from contextbias.config import BenchSection
 from contextbias.errors import BankError, nearest
 from contextbias.ids import content_hash
 from contextbias.tables import Prompt
@@ -68,18 +70,21 @@ def _select(bank: Bank, roles: Sequence[str] | None) -> tuple[Role, ...]:
     known = {_key(name) for role in bank.roles for name in (role.name, role.stem)}
     for name in roles:
         if _key(name) not in known:
-            raise BankError(f"there is no role {name!r} in {bank.label}", _listing(name, known))
+            raise BankError(
+                f"there is no role {name!r} in {bank.label}", _listing(bank, name, known)
+            )
     if not asked:
-        raise BankError("no role is asked for", _LISTING)
+        raise BankError("no role is asked for", _listing(bank))
     return tuple(role for role in bank.roles if asked & {_key(role.name), _key(role.stem)})
 
 
-_LISTING = "`contextbias prompts --list` lists all roles"
-
-
-def _listing(name: str, known: Iterable[str]) -> str:
+def _listing(bank: Bank, name: str = "", known: Iterable[str] = ()) -> str:
+    """How to see the roles of a bank, after the one nearest to `name`."""
+    own = bank.name if bank.content is None else bank.source.path
+    which = "" if own == BenchSection().bank else f" --bank {shlex.quote(own)}"
+    listing = f"`contextbias prompts{which} --list` lists all roles"
     hint = nearest(_key(name), sorted(known))
-    return f"{hint} {_LISTING}" if hint else _LISTING
+    return f"{hint} {listing}" if hint else listing
 
 
 def _key(name: str) -> str:

@@ -92,8 +92,11 @@ def labels(
             write(row)
         return
     write(("dimension", "label", "term", "rule"))
-    for row in _rows(mapping, every=every):
+    rows = _rows(mapping, every=every)
+    for row in rows:
         write(row)
+    if not rows and not every:
+        typer.echo("no label has several terms; --all shows every term", err=True)
 
 
 def _rows(mapping: LabelMapping, *, every: bool) -> list[tuple[str, str, str, str]]:

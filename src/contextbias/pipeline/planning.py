@@ -20,6 +20,7 @@ from contextbias.pipeline.design import (
 from contextbias.pipeline.selection import Wanted
 from contextbias.pipeline.sizes import Aims, Spread, comparisons, intensity
 from contextbias.pipeline.workload import workload
+from contextbias.progress import counted
 from contextbias.store import Study
 
 CORRELATION = 0.05
@@ -138,15 +139,16 @@ def _likeness(estimates: tuple[str, pl.DataFrame] | None, assumptions: Assumptio
         return Likeness(correlation=assumptions.correlation, source="as given")
     if estimates is not None:
         name, table = estimates
-        found = table.filter(
+        rows = table.filter(
             pl.col("estimand") == "intraclass_correlation", pl.col("point").is_not_null()
-        )["point"]
-        if found.len():
+        )
+        if rows.height:
+            found = rows["point"]
             mean = float(found.mean())  # type: ignore[arg-type]
             largest = float(found.max())  # type: ignore[arg-type]
-            source = (
-                f"{name}: mean over {found.len()} generators and dimensions, at most {largest:.2f}"
-            )
+            over = f"{counted(rows['dimension'].n_unique(), 'dimension')} of "
+            over += counted(rows["generator"].n_unique(), "generator")
+            source = f"{name}: mean over {over}, at most {largest:.2f}"
             return Likeness(correlation=mean, source=source)
     return Likeness(correlation=CORRELATION, source="assumed: no study that tells is at hand")
 

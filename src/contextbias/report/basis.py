@@ -27,6 +27,8 @@ LEAST_READ = 0.5
 _COHORT = "people"
 _ONE_ROLE = "on one role"
 """In the note of a number of which some dimension rests on a single role."""
+_ONE_LABEL = "with one label only"
+"""Ends the part of a note about dimensions that cannot change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +169,16 @@ def support(basis: Basis) -> tuple[str, ...]:
             f"({shares})"
         )
     rests = [f"{'; '.join(parts)}."]
-    if basis.lead.note:
+    parts = basis.lead.note.split("; ") if basis.lead.note else []
+    fixed = [part for part in parts if part.endswith(_ONE_LABEL)]
+    lacking = "; ".join(part for part in parts if part not in fixed)
+    if lacking:
         rests.append(
-            f"It does not rest on all roles and dimensions: {basis.lead.note}. So the number need "
+            f"It does not rest on all roles and dimensions: {lacking}. So the number need "
             "not be the difference of the two levels in the figures."
         )
+    if fixed:
+        rests.append(f"Part of it is the same in every condition: {'; '.join(fixed)}.")
     return tuple(rests)
 
 
@@ -180,7 +187,9 @@ def warnings(basis: Basis) -> tuple[str, ...]:
     if basis.lead is None:
         return ()
     parts = []
-    poor = {c: found.share for c, found in basis.answers.items() if found.share < LEAST_READ}
+    poor = {
+        c: found.share for c, found in basis.answers.items() if round(found.share, 2) < LEAST_READ
+    }
     if poor:
         parts.append(
             f"Less than half of the answers about people was read ({_by_condition(poor)}). The "
@@ -211,7 +220,7 @@ def _why_not(basis: Basis) -> str:
         return "the reader reads no attribute of people"
     empty = [condition for condition, found in basis.answers.items() if not found.read]
     if empty:
-        return f"no answer about them was read in {' and '.join(empty)}"
+        return f"no answer about them was read in {formats.listed(empty)}"
     return "no attribute of people was read in every condition for the same role"
 
 

@@ -32,6 +32,7 @@ from contextbias.report.select import (
     leading_support,
     roles_in,
 )
+from contextbias.stats.proportion import MINIMUM_SUPPORT
 from contextbias.tables import CONDITIONS
 
 _AXIS = "Bias Intensity"
@@ -49,6 +50,7 @@ _CONTRAST_INTERVALS = (
     "direction, and does not show that nothing changes."
 )
 
+_THIN = f" Grey: fewer than {MINIMUM_SUPPORT} images were read; such a number says next to nothing."
 _UNLIKE = (
     " A contrast rests on the roles and dimensions that both of its conditions have, so that it "
     "need not be the difference of the two levels below."
@@ -75,13 +77,15 @@ def levels_figure(
     groups: list[Group] = []
     rows: list[Row] = []
     several = len(conditions_in(frame)) > 1
+    thin = False
     names = generators_in(frame, order)
     for estimand in estimands_in(frame):
         numbers = index(frame, estimand, support=leading_support(frame))
         panels: list[Panel] = []
         for generator in names:
-            marks = _level_marks(numbers, generator)
+            marks = _level_marks(numbers, generator, estimand)
             if marks:
+                thin |= any(mark.is_thin for mark in marks)
                 chart = interval_chart(marks, axis=_AXIS, domain=(0, 1))
                 caption = who(generator) if len(names) > 1 else ""
                 name = f"{ident}-{estimand}-{len(panels)}"
@@ -94,7 +98,8 @@ def levels_figure(
         ident=ident,
         title=f"{_AXIS} by cohort{' and condition' if several else ''}",
         caption="0: all labels equally frequent; 1: a single label."
-        + (_INTERVALS.format(level=level) if any(row[-1] for row in rows) else ""),
+        + (_INTERVALS.format(level=level) if any(row[-1] for row in rows) else "")
+        + (_THIN if thin else ""),
         groups=tuple(groups),
         header=("form", "generator", "cohort", "condition", _AXIS, "interval"),
         rows=tuple(rows),
@@ -144,11 +149,13 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
     rows: list[Row] = []
     names = generators_in(frame, order)
     numbers = _numbers(frame)
+    thin = False
     for generator in sorted(names, key=lambda name: name != MEAN):
         panels: list[Panel] = []
         for estimand, table in numbers.items():
-            marks = _dimension_marks(table, generator)
+            marks = _dimension_marks(table, generator, estimand)
             if marks:
+                thin |= any(mark.is_thin for mark in marks)
                 chart = interval_chart(marks, axis=_AXIS, domain=(0, 1), width=280)
                 caption = _NAMES[estimand] if len(numbers) > 1 else ""
                 name = f"{ident}-{len(groups)}-{estimand}"
@@ -163,7 +170,8 @@ def dimensions_figure(frame: pl.DataFrame, order: Sequence[str], ident: str) -> 
         ident=ident,
         title=f"{_AXIS} by dimension",
         caption=f"{mean}The most concentrated dimension is on top; colour is the cohort. Levels of "
-        "dimensions with different numbers of labels compare only roughly.",
+        "dimensions with different numbers of labels compare only roughly."
+        + (_THIN if thin else ""),
         groups=tuple(groups),
         header=("form", "generator", "dimension", "cohort", _AXIS, "interval"),
         rows=tuple(rows),
@@ -213,7 +221,7 @@ def _contrast_panel(
     return panel_of(ident, formats.minus(contrast), f"{axis}, {_NAMES[estimand].lower()}", chart)
 
 
-def _level_marks(numbers: Index, generator: str) -> list[Mark]:
+def _level_marks(numbers: Index, generator: str, estimand: str) -> list[Mark]:
     """Conditions under their cohort; only cohorts when there is one condition."""
     conditions = [name for name in CONDITIONS if name in {key[1] for key in numbers}]
     several = len(conditions) > 1
@@ -223,6 +231,8 @@ def _level_marks(numbers: Index, generator: str) -> list[Mark]:
             condition if several else cohort_name(cohort),
             cohort,
             numbers.get((generator, condition, None, cohort, None)),
+            is_thin=estimand == "bi_pooled"
+            and _is_thin(numbers, generator, condition, cohort, None),
         )
         for cohort in cohorts_in(numbers)
         for condition in conditions
@@ -243,17 +253,48 @@ def _contrast_marks(numbers: Index, contrast: str, generators: Sequence[str]) ->
     )
 
 
-def _dimension_marks(numbers: Index, generator: str) -> list[Mark]:
+def _dimension_marks(numbers: Index, generator: str, estimand: str) -> list[Mark]:
     """One mark a dimension, the largest first: over all conditions, or in the only one."""
     named = {key: n for key, n in numbers.items() if key[0] == generator and key[4] and not key[2]}
     conditions = {key[1] for key in named}
     shown = ALL if ALL in conditions else next((c for c in CONDITIONS if c in conditions), None)
     marks = known(
-        mark_of("", formats.words(key[4]), cohort_of(key[4], str(key[3])), number)
+        mark_of(
+            "",
+            formats.words(key[4]),
+            cohort_of(key[4], str(key[3])),
+            number,
+            is_thin=estimand == "bi_pooled" and _is_thin(numbers, generator, ALL, ALL, key[4]),
+        )
         for key, number in named.items()
         if key[1] == shown
     )
     return sorted(marks, key=lambda mark: (-mark.point, mark.series))
+
+
+def _is_thin(
+    numbers: Index, generator: str, condition: str, cohort: str, dimension: str | None
+) -> bool:
+    """Whether fewer than `MINIMUM_SUPPORT` images were read in each dimension and condition.
+
+    Args:
+        numbers: Of ``bi_pooled``, the form whose n counts images, in rows of one dimension.
+        generator: One of the study's; a mean over generators is never thin.
+        condition: ``all`` for any.
+        cohort: ``all`` for any.
+        dimension: None for all of the cohort.
+    """
+    images = [
+        number.n or 0
+        for key, number in numbers.items()
+        if key[0] == generator
+        and (key[1] in CONDITIONS if condition == ALL else key[1] == condition)
+        and key[2] is None
+        and (cohort == ALL or key[3] == cohort)
+        and key[4] is not None
+        and dimension in (None, key[4])
+    ]
+    return generator != MEAN and bool(images) and max(images) < MINIMUM_SUPPORT
 
 
 def _level_row(mark: Mark) -> Row:

@@ -42,6 +42,10 @@ _COHORT_COLOUR = {
     "scale": {"domain": list(COLOURS), "range": list(COLOURS.values())},
     "legend": None,
 }
+_ROW_COLOUR = {
+    "condition": {"test": "datum.is_thin", "value": "var(--muted)"},
+    **_COHORT_COLOUR,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Mark:
     """Left end of the interval; None: no interval."""
     high: float | None
     """Right end of the interval."""
+    is_thin: bool = False
+    """Too few images stand behind it: it is grey."""
 
 
 def interval_chart(
@@ -144,7 +150,7 @@ def _rows_chart(marks: Sequence[Mark], layers: Sequence[Spec], width: int) -> Sp
             "width": width,
             "height": {"step": _ROW},
             "data": {"values": [{**asdict(mark), "row": _key(mark)} for mark in marks]},
-            "encoding": {"y": _row_axis(rows), "color": _COHORT_COLOUR},
+            "encoding": {"y": _row_axis(rows), "color": _ROW_COLOUR},
             "layer": list(layers),
         }
     )

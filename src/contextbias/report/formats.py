@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 
 MISSING = "–"
@@ -88,6 +89,11 @@ def short(value: float) -> str:
 def minus(contrast: str) -> str:
     """A contrast such as ``CA-U - CF`` with a true minus sign; the hyphens of names stay."""
     return contrast.replace(" - ", f" {_MINUS} ")
+
+
+def listed(names: Sequence[str]) -> str:
+    """``CF, CA-R and CA-U``: names as a list in a sentence; at least one."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def words(name: str) -> str:

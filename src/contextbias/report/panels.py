@@ -68,11 +68,13 @@ def panel_of(ident: str, caption: str, what: str, chart: Spec) -> Panel:
     return Panel(caption, to_svg(chart, ident=ident, title=title, description=_DESCRIPTION))
 
 
-def mark_of(group: str, series: str, cohort: str, number: Number | None) -> Mark | None:
+def mark_of(
+    group: str, series: str, cohort: str, number: Number | None, *, is_thin: bool = False
+) -> Mark | None:
     """The mark of one number; None when it is missing or undefined."""
     if number is None or number.point is None or not isfinite(number.point):
         return None
-    return Mark(group, series, cohort, number.point, number.low, number.high)
+    return Mark(group, series, cohort, number.point, number.low, number.high, is_thin)
 
 
 def known(marks: Iterable[Mark | None]) -> list[Mark]:
