@@ -38,6 +38,18 @@ def test_the_basis_states_level_roles_and_answers() -> None:
     )
 
 
+def test_dimensions_that_cannot_change_are_said_and_are_not_missing() -> None:
+    fixed = "1 of 21 dimensions with one label only"
+    lead = replace(number(0.1, 0.05, 0.2), note=fixed)
+    assert basis.support(a_basis(lead))[1:] == (
+        f"Part of it is the same in every condition: {fixed}.",
+    )
+    both = basis.support(a_basis(replace(lead, note=f"1 of 21 dimensions missing; {fixed}")))
+    assert both[1].startswith("It does not rest on all roles and dimensions: 1 of 21 dimensions m")
+    assert fixed not in both[1]
+    assert fixed in both[2]
+
+
 def test_a_missing_interval_does_not_include_zero() -> None:
     none_asked = a_basis(number(0.1, None, None), bootstrap=0)
 
@@ -74,6 +86,8 @@ def test_less_than_half_read_is_warned_of() -> None:
     )
     assert "read in CF 49%." not in text
     assert "(CF 49%)" in text
+    half = a_basis(lead, answers={"CF": Answers(498, 1000)})  # the page says 50%
+    assert basis.warnings(half) == ()
 
 
 def test_a_reader_that_reads_nothing_about_people_is_named_as_the_reason() -> None:
