@@ -21,6 +21,8 @@ from contextbias.providers import (
     Reply,
     Session,
     State,
+    batch_sending,
+    batch_service,
     batches,
     outstanding,
     price,
@@ -31,6 +33,24 @@ from contextbias.providers.batch_records import Records
 
 PRICE = price("gpt-5-mini")
 assert PRICE is not None
+
+
+class Killed(BaseException):
+    """Nothing is cleaned up after it, as after kill -9."""
+
+
+def killed(*_: Any, **__: Any) -> None:
+    raise Killed
+
+
+_keep = Records.keep
+
+
+def killed_at_confirming(self: Records, record: Any) -> None:
+    """In the place of `Records.keep`: dies once the provider has the batch."""
+    if record.state == batch_sending.SENT:
+        raise Killed
+    _keep(self, record)
 
 
 class Closed(KeyboardInterrupt):
@@ -312,29 +332,14 @@ def test_asking_one_by_one_for_what_is_in_batches_is_refused(tmp_path: Path) -> 
 def test_a_crash_while_a_batch_is_made_pays_for_it_once(
     tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contextbias.providers import batch_sending, batch_service
-
-    class Killed(BaseException):
-        pass
-
-    def killed(*_: Any, **__: Any) -> None:
-        raise Killed
-
+    where = {
+        "upload": (batch_service.Service, "upload", killed),
+        "create": (batch_service.Service, "create", killed),
+        "confirm": (Records, "keep", killed_at_confirming),
+    }
     with FakeProvider().running() as provider:
         with monkeypatch.context() as patch:
-            if moment == "upload":
-                patch.setattr(batch_service.Service, "upload", killed)
-            if moment == "create":
-                patch.setattr(batch_service.Service, "create", killed)
-            if moment == "confirm":
-                keep = Records.keep
-
-                def confirm(self: Records, record: Any) -> None:
-                    if record.state == batch_sending.SENT:
-                        raise Killed
-                    keep(self, record)
-
-                patch.setattr(Records, "keep", confirm)
+            patch.setattr(*where[moment])
             with pytest.raises(Killed):
                 dict(collect_by(provider, tmp_path))
         assert outstanding(tmp_path) == 50

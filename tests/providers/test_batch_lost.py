@@ -9,24 +9,19 @@ import pytest
 from tests.provider import Batches, FakeProvider
 from tests.providers.test_batch import (
     PRICE,
+    Killed,
     close_the_lid,
     collect_by,
+    killed,
+    killed_at_confirming,
     nothing_left,
     once_each,
 )
 
 from contextbias.errors import Incomplete
 from contextbias.files import BATCHES
-from contextbias.providers import Budget, Reply, batch_sending, batch_service, outstanding
+from contextbias.providers import Budget, Reply, batch_service, outstanding
 from contextbias.providers.batch_records import Records
-
-
-class Killed(BaseException):
-    """Nothing is cleaned up after it, as after kill -9."""
-
-
-def killed(*_: Any, **__: Any) -> None:
-    raise Killed
 
 
 def lid_closed(provider: FakeProvider, folder: Path, **given: Any) -> None:
@@ -68,14 +63,7 @@ def test_a_batch_is_found_behind_hundreds_of_others(tmp_path: Path) -> None:
     """The key is used by others, too, and the provider lists a hundred at a time."""
     with FakeProvider().running() as provider:
         with pytest.MonkeyPatch.context() as patch:
-            keep = Records.keep
-
-            def confirm(self: Records, record: Any) -> None:
-                if record.state == batch_sending.SENT:
-                    raise Killed
-                keep(self, record)
-
-            patch.setattr(Records, "keep", confirm)
+            patch.setattr(Records, "keep", killed_at_confirming)
             with pytest.raises(Killed):
                 dict(collect_by(provider, tmp_path, 5))
         (mine,) = provider.batches.made.values()
